@@ -27,7 +27,20 @@ struct mroce_ring_header {
 	__u32 producer;
 	__u32 rsvd0[31];
 	__u32 consumer;
-	__u32 rsvd1[31];
+	__u32 flags;		/* enum mroce_ring_flags, written by the kernel */
+	__u32 rsvd1[30];
+};
+
+/*
+ * Receives are posted without a system call. When the kernel wants to hear of
+ * each new one (an RQ whose QP went to ERR by itself, to flush it),
+ * it sets NEED_DOORBELL, then reads @producer; user space writes @producer,
+ * then reads @flags, a full barrier between the two on both sides, and rings
+ * the POST_RECV (POST_SRQ_RECV) command if the flag is set. So one of the two
+ * always sees the other.
+ */
+enum mroce_ring_flags {
+	MROCE_RING_F_NEED_DOORBELL	= 1 << 0,
 };
 
 /*
