@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What verbs/ offers to the engine. */
+#ifndef _METAROCE_VERBS_H
+#define _METAROCE_VERBS_H
+
+#include "../metaroce.h"
+
+/**
+ * struct mroce_notify - CQs whose event is due
+ *
+ * Completions are added under the connection lock, but a completion handler may
+ * post or poll. So events are collected and raised by mroce_notify_flush() when
+ * no lock is held any more. Lives on the stack.
+ */
+struct mroce_notify {
+	struct list_head cqs;
+};
+
+#define MROCE_NOTIFY(name) struct mroce_notify name = { LIST_HEAD_INIT((name).cqs) }
+
+/* cq.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_cq_post - add a completion
+ * @cq: completion queue
+ * @wc: completion; of @wc->qp only qp_num is taken
+ * @solicited: it satisfies an IB_CQ_SOLICITED arm (an error always does)
+ * @notify: where the CQ goes if its event is due
+ *
+ * Any context with BH disabled, any lock but the CQ's may be held. A full ring
+ * raises IB_EVENT_CQ_ERR once and drops the completion.
+ */
+void mroce_cq_post(struct mroce_cq *cq, const struct ib_wc *wc, bool solicited,
+		   struct mroce_notify *notify);
+
+/* Raises the collected events. No lock held; BH may be disabled. */
+void mroce_notify_flush(struct mroce_notify *notify);
+
+/* mr.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_mr_get - check a key and take a reference
+ * @dev: device
+ * @pd: protection domain the user of the key belongs to
+ * @key: lkey or rkey; the reserved local_dma_lkey too when @remote is false
+ * @va: first byte
+ * @len: bytes, may be 0 (then key and range are not checked: returns NULL and *status success)
+ * @access: IB_ACCESS_* all of which the region must have
+ * @remote: chooses IB_WC_REM_ACCESS_ERR instead of IB_WC_LOC_PROT_ERR
+ * @status: set on failure, IB_WC_SUCCESS otherwise
+ *
+ * Any context. The reference must be short-lived (deregistration waits for it).
+ * Return: the region, or NULL.
+ */
+struct mroce_mr *mroce_mr_get(struct mroce_dev *dev, struct ib_pd *pd, u32 key, u64 va,
+			      u64 len, int access, bool remote, enum ib_wc_status *status);
+void mroce_mr_put(struct mroce_mr *mr);
+
+/**
+ * mroce_mr_page - the page of an address, in O(1)
+ * @mr: region, referenced; [@va, @va + @len) was checked by mroce_mr_get()
+ * @va: address
+ * @len: bytes wanted, > 0
+ * @page: its page
+ * @off: offset in @page
+ *
+ * Return: how many of the @len bytes lie physically contiguous from there; may be
+ * larger than a page only when the pages are of one folio (so that one reference and one
+ * skb fragment serve).
+ */
+size_t mroce_mr_page(const struct mroce_mr *mr, u64 va, size_t len, struct page **page,
+		     size_t *off);
+
+/* rq.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_rq_posted - how many receives have ever been posted to a QP
+ *
+ * Reads the (user's) producer index and refuses nonsense: the result never runs more
+ * than the queue's depth ahead of its tail. Any context.
+ */
+u32 mroce_rq_posted(struct mroce_qp *qp);
+
+/**
+ * mroce_rq_get - the kernel's checked copy of receive @rqn
+ *
+ * Return: NULL if @rqn is not posted or is completed already. Any context with BH
+ * disabled.
+ */
+struct mroce_rwqe *mroce_rq_get(struct mroce_qp *qp, u32 rqn);
+
+/**
+ * mroce_rq_complete - complete receive @rqn, which is the oldest
+ * @wc: with status, opcode, byte_len, flags, imm; the rest is filled in here
+ */
+void mroce_rq_complete(struct mroce_qp *qp, u32 rqn, struct ib_wc *wc, bool solicited,
+		       struct mroce_notify *notify);
+
+/* sq.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_sq_complete - complete the oldest send request
+ * @wqe: it
+ * @status: IB_WC_SUCCESS unsignalled completes silently
+ * @vendor_err: our own detail (enum mroce_nak or enum mroce_fail)
+ *
+ * Advances sq.tail and the ring's consumer index. Called in order, under the
+ * connection lock or, for UD, under sq.lock.
+ */
+void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_status status,
+		       u32 vendor_err, struct mroce_notify *notify);
+
+/* qp.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_qp_find - look a QP up and take a reference (only while it may receive)
+ * Any context. Return: NULL if there is none. Put with mroce_qp_put().
+ */
+struct mroce_qp *mroce_qp_find(struct mroce_dev *dev, u32 qpn);
+void mroce_qp_get(struct mroce_qp *qp);
+void mroce_qp_put(struct mroce_qp *qp);
+
+/**
+ * mroce_qp_fail - the transport found an error: go to ERR
+ * @event: IB_EVENT_QP_ACCESS_ERR, IB_EVENT_QP_REQ_ERR or IB_EVENT_QP_FATAL at a responder, or
+ *         -1 when only completions tell (requester errors)
+ *
+ * Any context, the connection lock may be held: sets the state at once and leaves flushing and
+ * the event to qp->error_work.
+ */
+void mroce_qp_fail(struct mroce_qp *qp, int event);
+
+#endif /* _METAROCE_VERBS_H */
