@@ -80,7 +80,7 @@ common=(-no-reboot -nodefaults -display none -vga none -monitor none
 cmdline="console=ttyS0 loglevel=5 panic=-1 oops=panic random.trust_cpu=on"
 # a loaded host stops the guest's processors for seconds: that is no lockup
 cmdline+=" watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=90"
-cmdline+=" mitigations=off nokaslr lab.dir=$lab"
+cmdline+=" mitigations=off nokaslr log_buf_len=4M lab.dir=$lab"
 
 # --- acceleration: KVM, if a boot with it gets somewhere
 tcg=(-accel "tcg,thread=multi" -cpu "max,-erms,-fsrm")
@@ -148,7 +148,8 @@ wait $qemu || rc=$?
 qemu=
 
 # --- the verdict
-cat "$work/out/dmesg" >>"$work/kernel.log" 2>/dev/null || :
+# a guest that ended well left all of its log, not just the warnings
+[ ! -s "$work/out/dmesg" ] || mv "$work/out/dmesg" "$work/kernel.log"
 if [ -n "$keep" ]; then
 	mkdir -p "$keep"
 	cp -r "$work/out/." "$work/kernel.log" "$keep/"
