@@ -1,5 +1,6 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=dash
 #
 # /init of the lab's initramfs. Puts a writable overlay (in memory) over the
 # host's root file system (9p, read-only), and continues with guest-init.sh

@@ -109,7 +109,7 @@ fetch_kernel() {
 	ln -s "usr/src/linux-headers-$rel" "$tmp/headers"
 	ln -s "boot/vmlinuz-$rel" "$tmp/vmlinuz"
 	depmod -b "$tmp" "$rel"
-	rm -rf "$tmp/usr/share"
+	rm -rf "${tmp:?}/usr/share"
 	chmod 755 "$tmp"
 	echo "$rel" >"$tmp/release"
 	mv -T "$tmp" "$dir"
