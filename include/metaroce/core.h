@@ -215,6 +215,8 @@ struct mroce_stream {
 	u32 next_msn, next_rqn;
 	u32 rd_outstanding;
 	u32 acked_msn;		/* messages that the peer has executed */
+	u8 peer_nak;		/* what the peer says of message acked_msn */
+	bool answer_turn;	/* answers and requests take turns */
 	u32 outstanding;	/* packets sent and not path-acknowledged, ours and voided ones */
 	u64 hull_lo, hull_hi;	/* covers the targets of unfinished WRITEs */
 
@@ -226,8 +228,10 @@ struct mroce_stream {
 	u64 resume_at;		/* refused: not before; MROCE_NEVER: nothing refused */
 	u64 open_at;		/* next OPEN */
 	u32 open_backoff_us;
+	u8 query_backoff;
 	u32 rnr_count;
 	u64 progress_at;	/* last progress */
+	u64 query_at;		/* ask for the state: nothing is in flight, yet not all is done */
 	u32 pins;		/* bursts being built, copies being made */
 	struct list_head timed;	/* in conn->timed while it has a deadline */
 
@@ -241,12 +245,12 @@ struct mroce_stream {
 	u32 exec_msn;		/* next message to execute */
 	u32 exec_rqn;		/* next receive to complete */
 	struct mroce_rxmsg *rxmsgs;	/* by message number, the oldest first */
-	u32 rx_inflight[2];	/* copies not done yet, by epoch */
-	u32 rx_mine;		/* of them, in the batch being parsed */
+	struct mroce_rxmsg *rxmsgs_last;
+	u32 rx_inflight;	/* copies not done yet */
+	u32 rx_mine;		/* of them, of batch @rx_batch, which copies in order */
 	u32 rx_batch;
-	u8 rx_epoch;
-	bool rx_waiting;	/* for the copies of the other epoch */
-	bool rx_blocked;	/* executing waits for a pin or a free answer slot */
+	u32 rx_held;		/* packets held */
+	u32 rx_maxdep;		/* largest distance among them */
 	u8 rx_nak;		/* what is wrong with message exec_msn */
 	u8 news;		/* times the state is still to be reported */
 	struct list_head newsy;	/* in conn->newsy */
@@ -268,7 +272,8 @@ struct mroce_path {
 	u8 state;
 	u8 probes;		/* in a row without an answer */
 	u8 reo_steps;		/* reordering tolerance in quarters of srtt */
-	u8 slow_start;
+	bool slow_start;
+	bool want_probe;	/* a NOP is due */
 	u32 next_seq;
 	u32 acked_high;		/* highest sequence known to have arrived */
 	u32 head, tail;		/* packets in flight, by sequence; MROCE_NONE: none */
@@ -276,12 +281,14 @@ struct mroce_path {
 	u32 cwnd;		/* packets, 1..255 */
 	u32 cwnd_frac;
 	u32 round_seq;		/* a window cut waits until this is acknowledged */
+	u32 probe_seq;		/* PROBING: acknowledged, it makes the path ACTIVE */
 	u16 peer_ce, peer_spurious;
 	u32 ce_alpha;		/* marked fraction, 1/1024 */
 	u32 srtt_us, rttvar_us, base_us;
-	u32 rtt_min_win_us;
-	u64 base_at;
+	u32 round_acked, round_marked, round_lost;
+	u64 base_at;		/* when base_us was seen */
 	u64 last_sent;
+	u64 ack_at;		/* last time something arrived */
 	u64 probe_at;		/* tail probe or reordering deadline */
 	u64 reo_decay_at;
 	u64 rack_sent;		/* when the newest packet known to have arrived was sent */
@@ -313,7 +320,6 @@ struct mroce_rxpkt {
 	bool ce;
 	bool held;		/* this is a copy that was held */
 	u8 verdict;
-	u8 epoch;
 	u8 nak;			/* set by who places it: what went wrong */
 	u32 msn;		/* message number, expanded */
 	u32 index;		/* *_RESP: index of the request in the send queue */
@@ -327,7 +333,7 @@ struct mroce_rxpkt {
 /* Copy @first, @first->next, ... in this order. */
 struct mroce_rxbatch {
 	struct mroce_rxpkt *first, *last;
-	u32 serial;
+	u32 serial;		/* the core's */
 };
 
 /* ----------------------------------------------------------------- sending */
@@ -465,7 +471,8 @@ struct mroce_rxmsg {
 /* Knobs; engine/ and tests fill them. All times in ns. */
 struct mroce_conn_cfg {
 	u64 probe_floor;	/* 500 us */
-	u64 ack_delay_max;
+	u64 ack_delay_max;	/* how long the peer may sit on an acknowledgment */
+	u64 delay_target;	/* rise of the round-trip time that counts as congestion: 4 ms */
 	u32 init_cwnd;		/* packets per path */
 	u32 max_cwnd;
 	u32 paths;
@@ -493,6 +500,7 @@ struct mroce_conn {
 	/* sending */
 	struct list_head active;	/* streams with something to cut */
 	struct list_head timed;		/* streams with a deadline */
+	u64 timed_at;			/* no stream's deadline is earlier */
 	struct mroce_path paths[MROCE_MAX_PATHS];
 	u32 npaths, last_path;
 	struct mroce_txrec *tx;		/* MROCE_WINDOW of them */
@@ -510,6 +518,7 @@ struct mroce_conn {
 	u32 hold_used;
 	struct mroce_rxmsg *msg_free;
 	struct mroce_rxmsg *msg_mem;
+	u32 msg_left;
 	u32 batch_serial;
 	struct list_head newsy;		/* streams whose state is to be reported */
 	struct mroce_ack_refused refused[MROCE_ACK_MAX_REFUSED];
@@ -532,19 +541,22 @@ size_t mroce_conn_mem(void);
 void mroce_conn_init(struct mroce_conn *c, void *mem, const struct mroce_core_ops *ops,
 		     const struct mroce_conn_cfg *cfg, u32 cid, u64 seed);
 
+void mroce_cfg_default(struct mroce_conn_cfg *cfg);
+
 /* Payload sizes that an IP MTU gives. @ipv6: header of 40 instead of 20 bytes. */
 void mroce_cfg_mtu(struct mroce_conn_cfg *cfg, u32 mtu, bool ipv6);
 
 /* The handshake is through: @rtt_us was measured by it (0: unknown). */
 void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now);
 
-/* The peer is gone: every stream fails with MROCE_FAIL_LOST. */
+/* The peer is gone: nothing is sent or taken any more. The caller fails the streams. */
 void mroce_conn_lost(struct mroce_conn *c, u64 now);
 
 /* Streams: bind before anything else, unbind last (its refs must have drained: _busy). */
 void mroce_stream_init(struct mroce_stream *s, struct mroce_conn *c, u32 lqpn, u32 rqpn,
 		       u32 handle, u32 incarnation);
 void mroce_stream_stop(struct mroce_stream *s, u64 now);	/* -> ERROR; packets become VOID */
+void mroce_stream_fail(struct mroce_stream *s, enum mroce_fail why, u8 nak, u64 now);
 bool mroce_stream_busy(const struct mroce_stream *s);
 void mroce_stream_unbind(struct mroce_stream *s);		/* after _stop and !_busy */
 
@@ -562,8 +574,8 @@ void mroce_stream_kick(struct mroce_stream *s, u64 now);
  */
 u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now);
 
-/* @failed: the burst never left (it will be repeated like a loss). A packet whose memory
- * could not be read has been reported by mroce_conn_local_error() before.
+/* The burst was handed on, or dropped on the way: that is a loss like any other. A packet
+ * whose memory could not be read has been reported by mroce_conn_local_error() before.
  */
 void mroce_conn_burst_sent(struct mroce_conn *c, struct mroce_burst *b, u64 now);
 
@@ -589,9 +601,6 @@ void mroce_conn_rx(struct mroce_conn *c, struct mroce_rxpkt *pkts, u32 n,
 bool mroce_conn_placed(struct mroce_conn *c, struct mroce_rxbatch *b, u64 now);
 
 void mroce_conn_rx_ack(struct mroce_conn *c, const struct mroce_ack *a, u64 now);
-
-/* Receives were posted: executing may go on. */
-void mroce_stream_rq_ready(struct mroce_stream *s);
 
 /* Return: whether there is something to acknowledge (then @a is filled in). */
 bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now);

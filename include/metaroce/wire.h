@@ -23,7 +23,7 @@
 #define MROCE_EXT_ATOMIC_LEN	20	/* add or compare, swap, tag */
 #define MROCE_EXT_OPEN_LEN	20
 #define MROCE_MAX_HDR_LEN	64
-#define MROCE_DGRAM_LEN		36
+#define MROCE_DGRAM_LEN		24
 #define MROCE_HELLO_LEN		96
 #define MROCE_LINE		128	/* W1: a line is never split over packets */
 
@@ -51,7 +51,9 @@ enum mroce_type {
 
 enum mroce_op {
 	MROCE_OP_NOP		= 0,	/* fills a path number, no connection packet number */
-	MROCE_OP_VOID		= 1,	/* fills a connection packet number */
+	MROCE_OP_VOID		= 1,	/* fills a connection packet number; with a handle
+					 * it asks for that stream's state
+					 */
 	MROCE_OP_OPEN		= 2,	/* binds a stream */
 	MROCE_OP_OPEN_ACK	= 3,
 	MROCE_OP_OPEN_NAK	= 4,

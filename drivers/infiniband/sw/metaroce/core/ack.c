@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Acknowledgments, three answers in one packet: path blocks (arrived and owned), stream
+ * blocks (executed; they alone complete requests), refusals (come back later). MR-2.4-*
+ */
+#include "internal.h"
+
+void mroce_conn_rx_ack(struct mroce_conn *c, const struct mroce_ack *a, u64 now)
+{
+	u32 i;
+
+	if (c->state != MROCE_CONN_UP)
+		return;
+	mroce_cnt(c, MROCE_CNT_RX_ACKS);
+	if (mroce_diff32(a->serial, c->peer_ack_serial) > 0) {
+		c->peer_ack_serial = a->serial;
+		c->hint = a->hint;
+	}
+	/* refusals first: their packets are missing from the bitmaps, and not lost */
+	for (i = 0; i < a->nrefused; i++)
+		mroce_path_refused(c, &a->refused[i], now);
+	for (i = 0; i < a->npaths; i++)
+		mroce_path_acked(c, &a->paths[i], now);
+	for (i = 0; i < a->nstreams; i++)
+		mroce_stream_acked(c, &a->streams[i], now);
+}
+
+/* Notes that a packet was refused; runs of sequences share an entry. */
+void mroce_ack_refuse(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 nak, u32 handle,
+		      u32 delay_us)
+{
+	struct mroce_ack_refused *r = c->nrefused ? &c->refused[c->nrefused - 1] : NULL;
+
+	c->ack_now = true;
+	if (r && r->path == pkt->h.path && r->handle == handle && r->nak == nak &&
+	    r->pseq + r->count == pkt->h.pseq && r->count < 0xffff) {
+		r->count++;
+		return;
+	}
+	/* no room: the sender takes it for lost and tries again, which is right too */
+	if (c->nrefused == MROCE_ACK_MAX_REFUSED)
+		return;
+	r = &c->refused[c->nrefused++];
+	r->path = pkt->h.path;
+	r->count = 1;
+	r->pseq = pkt->h.pseq;
+	r->handle = handle;
+	r->nak = nak;
+	r->delay_us = delay_us;
+}
+
+static void add_paths(struct mroce_conn *c, struct mroce_ack *a, u64 now)
+{
+	u32 i;
+
+	a->npaths = 0;
+	for (i = 0; i < MROCE_MAX_PATHS && a->npaths < MROCE_ACK_MAX_PATHS; i++) {
+		struct mroce_rxpath *p = &c->rxpaths[i];
+		struct mroce_ack_path *b;
+
+		if (!p->dirty)
+			continue;
+		p->dirty = false;
+		b = &a->paths[a->npaths++];
+		b->path = i;
+		b->ce = p->ce;
+		b->highest = p->highest;
+		b->delay_us = min_t(u64, div_u64(now - p->highest_at, MROCE_NSEC_PER_USEC),
+				    0xffffff);
+		b->spurious = p->spurious;
+		memcpy(b->bitmap, p->bitmap, sizeof(b->bitmap));
+	}
+}
+
+static void add_streams(struct mroce_conn *c, struct mroce_ack *a)
+{
+	struct mroce_stream *s, *tmp;
+
+	a->nstreams = 0;
+	list_for_each_entry_safe(s, tmp, &c->newsy, newsy) {
+		struct mroce_ack_stream *b;
+
+		if (a->nstreams == MROCE_ACK_MAX_STREAMS)
+			break;
+		b = &a->streams[a->nstreams++];
+		b->handle = s->peer_handle;
+		b->msn = s->exec_msn;
+		b->nak = s->rx_nak;
+		if (!--s->news)
+			list_del_init(&s->newsy);
+	}
+}
+
+bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now)
+{
+	u32 i;
+
+	if (!c->ack_now || c->state != MROCE_CONN_UP)
+		return false;
+	a->dcid = c->peer_cid;
+	a->serial = ++c->ack_serial;
+	a->cpn_base = c->rx_base;
+	a->hint = 0;
+	add_paths(c, a, now);
+	add_streams(c, a);
+	a->nrefused = c->nrefused;
+	memcpy(a->refused, c->refused, c->nrefused * sizeof(c->refused[0]));
+	c->nrefused = 0;
+	c->ack_now = false;
+	for (i = 0; i < MROCE_MAX_PATHS; i++)
+		if (c->rxpaths[i].dirty)
+			c->ack_now = true;
+	if (a->nstreams == MROCE_ACK_MAX_STREAMS && !list_empty(&c->newsy))
+		c->ack_now = true;
+	mroce_cnt(c, MROCE_CNT_TX_ACKS);
+	return true;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The sending side of a path: its sequence, what is in flight on it, when a gap is a
+ * loss, when silence is.
+ *
+ *	PROBING --probe acknowledged--> ACTIVE --2 probes unanswered--> SUSPECT
+ *	   ^                              ^---------- any acknowledgment -----|
+ *	   |                                                                  |
+ *	   +--new source port-- FAILED <--another path makes progress --------+
+ *
+ * A sequence number is never used twice: a repetition travels under a new number, so a
+ * hole never freezes the 256-bit window and every round-trip sample is unambiguous.
+ * Packets in flight are a list in the order of their numbers. MR-5.*, MR-6.*
+ */
+#include "internal.h"
+
+#define SUSPECT_PROBES		2
+#define FAILED_PROBES		4
+#define MAX_BACKOFF		7
+#define REO_MAX_STEPS		8	/* tolerance of two round-trip times */
+#define REO_LIFE_RTTS		64
+#define RTT_MAX_US		(10 * 1000 * 1000)
+
+static u64 usec(u32 us)
+{
+	return us * MROCE_NSEC_PER_USEC;
+}
+
+static u16 new_port(struct mroce_conn *c)
+{
+	c->rng ^= c->rng << 13;
+	c->rng ^= c->rng >> 7;
+	c->rng ^= c->rng << 17;
+	return 49152 + (c->rng >> 20) % 16384;	/* RFC 6335: dynamic ports */
+}
+
+void mroce_path_init(struct mroce_conn *c, u32 id, u32 rtt_us, u64 now)
+{
+	struct mroce_path *p = &c->paths[id];
+
+	memset(p, 0, sizeof(*p));
+	p->id = id;
+	p->sport = new_port(c);
+	p->state = MROCE_PATH_ACTIVE;	/* the handshake has probed it */
+	p->next_seq = 1;
+	p->head = MROCE_NONE;
+	p->tail = MROCE_NONE;
+	p->srtt_us = clamp_t(u32, rtt_us, 1, RTT_MAX_US);
+	p->rttvar_us = p->srtt_us / 2;
+	p->base_us = rtt_us;
+	p->base_at = now;
+	p->probe_at = MROCE_NEVER;
+	c->cc->init(c, p);
+}
+
+u32 mroce_path_room(struct mroce_conn *c, const struct mroce_path *p)
+{
+	u32 span = 0;
+
+	if (p->head != MROCE_NONE)
+		span = p->next_seq - mroce_rec(c, p->head)->pseq;
+	/* the peer's bitmap must cover whatever is in flight: MR-5.2-03 */
+	if (p->inflight >= p->cwnd || span >= MROCE_BITMAP_BITS - 1)
+		return 0;
+	return min_t(u32, p->cwnd - p->inflight, MROCE_BITMAP_BITS - 1 - span);
+}
+
+void mroce_path_sent(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u64 now)
+{
+	struct mroce_txrec *r = mroce_rec(c, cpn);
+
+	r->pseq = p->next_seq++;
+	r->path = p->id;
+	r->sent_at = now;
+	r->state = MROCE_TX_FLYING;
+	r->next = MROCE_NONE;
+	if (r->tries < 255)
+		r->tries++;
+	if (r->tries > 1)
+		p->retx_pkts++;
+	p->tx_pkts++;
+	if (p->head == MROCE_NONE)
+		p->head = cpn;
+	else
+		mroce_rec(c, p->tail)->next = cpn;
+	p->tail = cpn;
+	p->inflight++;
+	p->last_sent = now;
+}
+
+/* Takes a packet off the path's list; @prev is the one before it. Return: the one after. */
+static u32 unlink(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u32 prev)
+{
+	u32 next = mroce_rec(c, cpn)->next;
+
+	if (prev == MROCE_NONE)
+		p->head = next;
+	else
+		mroce_rec(c, prev)->next = next;
+	if (p->tail == cpn)
+		p->tail = prev;
+	p->inflight--;
+	return next;
+}
+
+u64 mroce_path_pto(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	u64 pto = usec(p->srtt_us + 4 * p->rttvar_us) + c->cfg.ack_delay_max;
+
+	return max_t(u64, pto, c->cfg.probe_floor);
+}
+
+static u64 reo_window(const struct mroce_path *p)
+{
+	return usec(p->srtt_us) * p->reo_steps / 4;
+}
+
+/* When a packet that the peer has seen overtaken counts as lost. */
+static u64 loss_deadline(const struct mroce_path *p, const struct mroce_txrec *r)
+{
+	return r->sent_at + usec(p->srtt_us) + reo_window(p);
+}
+
+void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	struct mroce_txrec *r;
+
+	if (p->head == MROCE_NONE) {
+		if (p->state != MROCE_PATH_PROBING)
+			p->probe_at = MROCE_NEVER;
+		return;
+	}
+	p->probe_at = max_t(u64, p->last_sent, p->ack_at) +
+		      (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+	r = mroce_rec(c, p->head);
+	if (p->reo_steps && mroce_lt(r->pseq, p->acked_high))
+		p->probe_at = min_t(u64, p->probe_at, loss_deadline(p, r));
+}
+
+static void rtt_sample(struct mroce_path *p, u32 rtt_us)
+{
+	u32 diff;
+
+	rtt_us = clamp_t(u32, rtt_us, 1, RTT_MAX_US);
+	if (!p->srtt_us) {
+		p->srtt_us = rtt_us;
+		p->rttvar_us = rtt_us / 2;
+		return;
+	}
+	/* RFC 6298 2.3 */
+	diff = rtt_us > p->srtt_us ? rtt_us - p->srtt_us : p->srtt_us - rtt_us;
+	p->rttvar_us = (3 * p->rttvar_us + diff) / 4;
+	p->srtt_us = max_t(u32, (7 * p->srtt_us + rtt_us) / 8, 1);
+}
+
+static void lost(struct mroce_conn *c, struct mroce_path *p, u32 *cpn, u32 prev, u32 *n)
+{
+	u32 this = *cpn;
+
+	*cpn = unlink(c, p, this, prev);
+	mroce_tx_queue(c, this);
+	mroce_cnt(c, MROCE_CNT_RETX_GAP);
+	(*n)++;
+}
+
+/* MR-6.1-*: what was overtaken on its own path is lost, at once or after the tolerance. */
+static u32 detect_losses(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	u32 cpn = p->head, prev = MROCE_NONE, n = 0;
+	u64 window = reo_window(p);
+
+	while (cpn != MROCE_NONE) {
+		struct mroce_txrec *r = mroce_rec(c, cpn);
+
+		if (!mroce_lt(r->pseq, p->acked_high))
+			break;
+		if (!window || r->sent_at + window < p->rack_sent || loss_deadline(p, r) <= now) {
+			lost(c, p, &cpn, prev, &n);
+			continue;
+		}
+		prev = cpn;
+		cpn = r->next;
+	}
+	return n;
+}
+
+static void delivered(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u64 now)
+{
+	struct mroce_txrec *r = mroce_rec(c, cpn);
+
+	p->rack_sent = max_t(u64, p->rack_sent, r->sent_at);
+	if (r->stream)
+		mroce_stream_delivered(r->stream, r, now);
+	mroce_tx_release(c, cpn);
+}
+
+/* Removes what the bitmap says has arrived. *rtt_us: of the newest, 0 if it gives none. */
+static u32 take_arrived(struct mroce_conn *c, struct mroce_path *p, const struct mroce_ack_path *a,
+			u32 *rtt_us, u64 now)
+{
+	u32 cpn = p->head, prev = MROCE_NONE, n = 0;
+
+	while (cpn != MROCE_NONE) {
+		struct mroce_txrec *r = mroce_rec(c, cpn);
+		s32 d = mroce_diff32(a->highest, r->pseq);
+		u32 this = cpn;
+
+		if (d < 0)
+			break;
+		if (d >= MROCE_BITMAP_BITS || !(a->bitmap[d / 64] >> (d % 64) & 1)) {
+			prev = cpn;
+			cpn = r->next;
+			continue;
+		}
+		if (!d)
+			*rtt_us = clamp_t(s64, (s64)div_u64(now - r->sent_at, MROCE_NSEC_PER_USEC) -
+					       a->delay_us, 1, RTT_MAX_US);
+		cpn = unlink(c, p, this, prev);
+		delivered(c, p, this, now);
+		n++;
+	}
+	return n;
+}
+
+/* The peer met packets that had not been lost: tolerate more reordering here, for a while. */
+static void adapt_reordering(struct mroce_conn *c, struct mroce_path *p, u16 spurious, u64 now)
+{
+	u16 n = spurious - p->peer_spurious;
+
+	p->peer_spurious = spurious;
+	if (n && n < 0x8000) {
+		c->counters[MROCE_CNT_RETX_SPURIOUS] += n;
+		p->reo_steps = min_t(u32, p->reo_steps ? p->reo_steps + 1 : 1, REO_MAX_STEPS);
+		p->reo_decay_at = now + REO_LIFE_RTTS * usec(p->srtt_us);
+	} else if (p->reo_steps && now >= p->reo_decay_at) {
+		p->reo_steps--;
+		p->reo_decay_at = now + REO_LIFE_RTTS * usec(p->srtt_us);
+	}
+}
+
+void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 now)
+{
+	struct mroce_path *p;
+	u32 rtt_us = 0, n, nlost, marked;
+
+	if (a->path >= c->npaths ||
+	    !mroce_lt(a->highest, c->paths[a->path].next_seq)) {
+		mroce_cnt(c, MROCE_CNT_RX_BAD_ACK);
+		return;
+	}
+	p = &c->paths[a->path];
+	if (mroce_lt(p->acked_high, a->highest))
+		p->acked_high = a->highest;
+	n = take_arrived(c, p, a, &rtt_us, now);
+	if (n) {
+		p->probes = 0;
+		p->ack_at = now;
+		if (p->state == MROCE_PATH_SUSPECT)
+			p->state = MROCE_PATH_ACTIVE;
+	}
+	if (p->state == MROCE_PATH_PROBING && !mroce_lt(p->acked_high, p->probe_seq)) {
+		p->state = MROCE_PATH_ACTIVE;
+		p->probes = 0;
+	}
+	if (rtt_us)
+		rtt_sample(p, rtt_us);
+	adapt_reordering(c, p, a->spurious, now);
+	marked = (u16)(a->ce - p->peer_ce);
+	p->peer_ce = a->ce;
+	p->marks += marked;
+	nlost = detect_losses(c, p, now);
+	if (nlost)
+		c->cc->lost(c, p, nlost, now);
+	if (n)
+		c->cc->acked(c, p, n, min_t(u32, marked, n), rtt_us, now);
+	mroce_path_arm(c, p, now);
+}
+
+void mroce_path_refused(struct mroce_conn *c, const struct mroce_ack_refused *r, u64 now)
+{
+	struct mroce_path *p;
+	u32 cpn, prev = MROCE_NONE;
+
+	if (r->path >= c->npaths || r->nak < MROCE_NAK_RNR || r->nak >= MROCE_NAK_MAX) {
+		mroce_cnt(c, MROCE_CNT_RX_BAD_ACK);
+		return;
+	}
+	p = &c->paths[r->path];
+	for (cpn = p->head; cpn != MROCE_NONE;) {
+		struct mroce_txrec *rec = mroce_rec(c, cpn);
+		u32 this = cpn;
+		s32 d = mroce_diff32(rec->pseq, r->pseq);
+
+		if (d >= r->count)
+			break;
+		if (d < 0) {
+			prev = cpn;
+			cpn = rec->next;
+			continue;
+		}
+		cpn = unlink(c, p, this, prev);
+		p->probes = 0;
+		if (rec->stream)
+			mroce_stream_refuse(rec->stream, this, r->nak, r->delay_us, now);
+		else
+			mroce_tx_queue(c, this);
+	}
+	mroce_path_arm(c, p, now);
+}
+
+static bool another_lives(struct mroce_conn *c, const struct mroce_path *p)
+{
+	u32 i;
+
+	for (i = 0; i < c->npaths; i++) {
+		const struct mroce_path *o = &c->paths[i];
+
+		if (o != p && o->state == MROCE_PATH_ACTIVE && !o->probes && o->ack_at > p->ack_at)
+			return true;
+	}
+	return false;
+}
+
+/* MR-6.3-*: its packets go elsewhere at once; it is reborn with another source port. */
+static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	while (p->head != MROCE_NONE) {
+		u32 cpn = p->head;
+
+		unlink(c, p, cpn, MROCE_NONE);
+		mroce_tx_queue(c, cpn);
+		mroce_cnt(c, MROCE_CNT_RETX_FAILOVER);
+	}
+	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
+	p->sport = new_port(c);
+	p->state = MROCE_PATH_PROBING;
+	p->probe_seq = p->next_seq;
+	p->probe_at = now;
+	c->cc->init(c, p);
+}
+
+static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	u32 cpn = p->head;
+
+	unlink(c, p, cpn, MROCE_NONE);
+	mroce_tx_queue(c, cpn);
+	mroce_cnt(c, MROCE_CNT_RETX_PROBE);
+	if (p->probes < 255)
+		p->probes++;
+	if (p->probes >= SUSPECT_PROBES && p->state == MROCE_PATH_ACTIVE) {
+		p->state = MROCE_PATH_SUSPECT;
+		mroce_cnt(c, MROCE_CNT_PATH_SUSPECT);
+	}
+	if (p->probes >= FAILED_PROBES && another_lives(c, p))
+		fail_path(c, p, now);
+	else
+		p->probe_at = now + (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+}
+
+void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	u32 n;
+
+	if (p->probe_at > now)
+		return;
+	if (p->state == MROCE_PATH_PROBING) {
+		/* mroce_conn_next_burst() sends a NOP; a while later another one */
+		p->want_probe = true;
+		if (p->probes < 255)
+			p->probes++;
+		p->probe_at = now + (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+		return;
+	}
+	if (p->head == MROCE_NONE) {
+		p->probe_at = MROCE_NEVER;
+		return;
+	}
+	n = detect_losses(c, p, now);
+	if (n) {
+		c->cc->lost(c, p, n, now);
+		mroce_path_arm(c, p, now);
+		if (p->probe_at <= now && p->head != MROCE_NONE)
+			p->probe_at = now + mroce_path_pto(c, p);
+		return;
+	}
+	probe(c, p, now);
+}
