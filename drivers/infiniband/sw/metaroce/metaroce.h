@@ -27,6 +27,13 @@
 #define MROCE_MAX_CQE		(1 << 20)
 #define MROCE_MAX_RD_ATOMIC	64
 #define MROCE_PORT		1
+#define MROCE_MAX_MSG_SIZE	0x80000000U
+
+/*
+ * The key that every kernel PD may use for any kernel address. Its index, 0, is
+ * never given to a region; user PDs can't use it.
+ */
+#define MROCE_LOCAL_DMA_LKEY	1
 
 struct mroce_net_port;
 struct mroce_econn;
@@ -35,15 +42,22 @@ struct mroce_econn;
 struct mroce_dev {
 	struct ib_device ibdev;		/* first: ib_alloc_device() */
 	struct mroce_net_port *np;	/* the netns' sockets: net/net.h */
+	struct net_device __rcu *netdev;	/* NULL once it is going: mroce_netdev_get() */
+	struct net *net;		/* of netdev; only compared */
+	struct list_head link;		/* in verbs/link.c's list */
+	int index;			/* small, unique among living devices */
+	bool port_active;		/* as last reported; under RTNL */
 
 	u64 device_id;			/* random; names the device to its peers */
 	u32 epoch;			/* random; a reborn device has another one */
 
-	struct xarray qps;		/* QPN -> mroce_qp, QP1 included; readers under RCU */
+	struct xarray qps;		/* QPN -> mroce_qp, QP1 included; readers under its lock */
 	struct xarray mrs;		/* key >> 8 -> mroce_mr; readers under RCU */
-	struct xarray ahs;		/* ah_num -> mroce_ah */
+	struct xarray ahs;		/* ah_num -> mroce_ah of user space; under its lock */
+	struct mroce_mr *local_dma;	/* MROCE_LOCAL_DMA_LKEY */
 	u32 next_mr_key;
 	u32 next_qpn;
+	u32 next_ah;
 
 	/* engine */
 	spinlock_t conns_lock;
@@ -101,13 +115,13 @@ struct mroce_mr {
 	struct ib_pd *pd;
 	refcount_t refs;
 	struct completion idle;
+	struct rcu_head rcu;
 	u32 key;			/* lkey == rkey; never 0; low 8 bits are the consumer's */
 	bool valid;			/* the key may be used (FRMR: registered) */
-	bool dma;			/* get_dma_mr: addresses are kernel virtual */
+	bool dma;			/* addresses are kernel virtual, no @pages */
 	int access;
 	u64 iova;
 	u64 length;
-	unsigned int page_shift;
 	unsigned int first_off;		/* of @iova in pages[0] */
 	struct page **pages;		/* npages entries of PAGE_SIZE */
 	u32 npages;
@@ -115,9 +129,9 @@ struct mroce_mr {
 	struct ib_umem *umem;
 };
 
-/* A ring shared with user space, or a kernel-only one without a mapping. */
+/* A ring shared with user space; of a kernel CQ, entries of struct ib_wc and no header. */
 struct mroce_ring {
-	struct mroce_ring_header *hdr;	/* vmalloc_user(), NULL in kernel QPs */
+	struct mroce_ring_header *hdr;	/* vmalloc_user(), NULL in kernel objects */
 	void *slots;
 	u32 entries;			/* a power of two */
 	u32 entry_size;
@@ -126,16 +140,18 @@ struct mroce_ring {
 
 struct mroce_cq {
 	struct ib_cq ibcq;
-	struct mroce_ring ring;		/* of struct mroce_cqe, also for kernel CQs */
-	spinlock_t lock;
+	struct mroce_ring ring;		/* of struct mroce_cqe; kernel CQs: struct ib_wc */
+	spinlock_t lock;		/* protects all below; innermost */
 	u32 producer;			/* the kernel's own copy */
 	u32 consumer;			/* kernel CQs */
 	u8 armed;			/* 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP */
 	bool dead;			/* overflowed */
 	refcount_t refs;
 	struct completion idle;
-	struct list_head notify;	/* in a struct mroce_notify list */
-	bool notify_queued;
+	struct list_head notify;	/* in a struct mroce_notify list while @queued */
+	bool queued;
+	bool overflow;			/* IB_EVENT_CQ_ERR is due */
+	u32 events;			/* completion events that are due */
 	bool is_user;
 };
 
@@ -186,7 +202,7 @@ struct mroce_rwqe {
  */
 struct mroce_wq {
 	struct mroce_ring ring;		/* user QPs: where user space posts */
-	spinlock_t lock;
+	spinlock_t lock;		/* protects all below but an SQ's @tail */
 	void *wqes;			/* the kernel's copies */
 	u32 stride;
 	u32 entries;			/* a power of two */
@@ -195,7 +211,8 @@ struct mroce_wq {
 	u32 max_inline;
 	u32 head;
 	u32 fetched;
-	u32 tail;
+	u32 tail;			/* SQ: written by who completes, in order */
+	bool flush;			/* the QP is in ERR and at rest: posts are flushed at once */
 };
 
 struct mroce_srq {
@@ -214,11 +231,12 @@ struct mroce_qp {
 	struct mroce_cq *scq, *rcq;
 	struct mroce_srq *srq;
 
-	struct mutex modify_lock;	/* one state change at a time */
-	spinlock_t state_lock;
-	enum ib_qp_state state;
+	struct mutex modify_lock;	/* one state change at a time; outermost */
+	spinlock_t state_lock;		/* protects writing @state, and @error_event; a leaf */
+	enum ib_qp_state state;		/* read by READ_ONCE() */
 	struct ib_qp_attr attr;		/* what query_qp answers */
 	struct ib_qp_cap cap;
+	struct mroce_addr src, dst;	/* of attr.ah_attr, from RTR on */
 
 	struct mroce_wq sq;
 	struct mroce_wq rq;
@@ -226,13 +244,19 @@ struct mroce_qp {
 	refcount_t refs;		/* receive path, timers, error work */
 	struct completion idle;
 	struct work_struct error_work;	/* flush, events: needs process context */
-	enum ib_event_type error_event;
+	struct work_struct send_work;	/* sends what was posted with interrupts off */
+	int error_event;		/* enum ib_event_type, -1: none */
 
 	/* engine: the stream of an RC QP; see engine/stream.c */
 	struct mroce_econn *econn;
 	struct mroce_stream stream;
 	struct mroce_stream *self;	/* second half of a QP connected to itself */
 };
+
+static inline struct mroce_pd *to_mpd(struct ib_pd *pd)
+{
+	return container_of(pd, struct mroce_pd, ibpd);
+}
 
 static inline struct mroce_qp *to_mqp(struct ib_qp *qp)
 {

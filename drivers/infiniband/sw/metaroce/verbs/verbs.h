@@ -18,6 +18,34 @@ struct mroce_notify {
 
 #define MROCE_NOTIFY(name) struct mroce_notify name = { LIST_HEAD_INIT((name).cqs) }
 
+/* link.c ---------------------------------------------------------------- */
+
+/**
+ * mroce_netdev_get - the device's netdev
+ * @dev: device
+ *
+ * Any context. Return: netdev with a reference (dev_put()), NULL once it is being unregistered.
+ */
+struct net_device *mroce_netdev_get(struct mroce_dev *dev);
+
+/* ah.c ------------------------------------------------------------------ */
+
+/**
+ * mroce_gid_to_addr - the address that a GID names
+ * @gid: RoCE v2 GID: IPv6, or an IPv4-mapped one
+ * @scope_id: netdev, for link-local
+ */
+void mroce_gid_to_addr(struct mroce_addr *addr, const union ib_gid *gid, u32 scope_id);
+
+/**
+ * mroce_ah_attr_addrs - own and peer's address of an address vector
+ * @attr: its SGID is resolved
+ *
+ * Any context. Return: 0, -EINVAL (no GRH, zero DGID), -EOPNOTSUPP (multicast).
+ */
+int mroce_ah_attr_addrs(const struct rdma_ah_attr *attr, struct mroce_addr *src,
+			struct mroce_addr *dst);
+
 /* cq.c ------------------------------------------------------------------ */
 
 /**

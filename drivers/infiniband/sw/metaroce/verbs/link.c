@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Links: "rdma link add NAME type metaroce netdev NETDEV", and what ends them.
+ *
+ * A link belongs to the network namespace of its netdev: sockets and routes are
+ * that namespace's. When the netdev goes away or changes its namespace, the link
+ * ends; add a new one there. Four things end a link: `rdma link del`, the end of
+ * the netdev (its notifier), the end of the namespace, and the end of the module.
+ */
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_netlink.h>
+
+#include "../engine/engine.h"
+#include "../net/net.h"
+#include "internal.h"
+
+/* Serialises newlink, so that a netdev gets one link only. Outermost. */
+static DEFINE_MUTEX(mroce_newlink_lock);
+
+/* Protects mroce_links. A leaf. */
+static DEFINE_SPINLOCK(mroce_links_lock);
+static LIST_HEAD(mroce_links);
+static DECLARE_WAIT_QUEUE_HEAD(mroce_links_wait);
+static DEFINE_IDA(mroce_index_ida);
+
+static const char *mroce_netdev_refusal(const struct net_device *ndev)
+{
+	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK &&
+	    ndev->type != ARPHRD_NONE)
+		return "no Ethernet or IP device";
+	if (netif_is_bond_slave(ndev) || netif_is_team_port(ndev) || netif_is_bridge_port(ndev))
+		return "enslaved; use its master";
+	return NULL;
+}
+
+/**
+ * mroce_netdev_get - the device's netdev
+ * @dev: device
+ *
+ * Any context. Return: netdev with a reference (dev_put()), NULL once it is being unregistered.
+ */
+struct net_device *mroce_netdev_get(struct mroce_dev *dev)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->netdev);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
+/* Undoes mroce_dev_alloc(); the core calls it for the last reference. */
+void mroce_dealloc_driver(struct ib_device *ibdev)
+{
+	struct mroce_dev *dev = to_mdev(ibdev);
+
+	mroce_engine_dev_exit(dev);
+	mroce_net_port_put(dev->np);
+
+	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!xa_empty(&dev->mrs));
+	WARN_ON(!xa_empty(&dev->ahs));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mrs);
+	xa_destroy(&dev->ahs);
+	kfree(dev->local_dma);
+	ida_free(&mroce_index_ida, dev->index);
+
+	/* no access to dev after this: who waits may end the namespace */
+	spin_lock(&mroce_links_lock);
+	list_del(&dev->link);
+	spin_unlock(&mroce_links_lock);
+	wake_up_all(&mroce_links_wait);
+}
+
+static struct mroce_dev *mroce_dev_alloc(struct net_device *ndev)
+{
+	struct mroce_dev *dev;
+	int err;
+
+	dev = ib_alloc_device(mroce_dev, ibdev);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1);
+	dev->device_id = get_random_u64();
+	dev->epoch = get_random_u32();
+	dev->net = dev_net(ndev);
+
+	dev->index = ida_alloc_max(&mroce_index_ida, U16_MAX, GFP_KERNEL);
+	if (dev->index < 0) {
+		err = dev->index;
+		goto err_device;
+	}
+
+	dev->local_dma = mroce_mr_alloc_local_dma(dev);
+	if (!dev->local_dma) {
+		err = -ENOMEM;
+		goto err_index;
+	}
+
+	dev->np = mroce_net_port_get(dev->net, MROCE_UDP_PORT);
+	if (IS_ERR(dev->np)) {
+		err = PTR_ERR(dev->np);
+		netdev_err(ndev, MROCE_NAME ": UDP port %u: error %d\n", MROCE_UDP_PORT, err);
+		goto err_dma;
+	}
+
+	err = mroce_engine_dev_init(dev);
+	if (err)
+		goto err_port;
+
+	mroce_dev_init_attrs(dev, ndev);
+	rcu_assign_pointer(dev->netdev, ndev);
+	dev->port_active = mroce_port_is_up(ndev);
+
+	spin_lock(&mroce_links_lock);
+	list_add_tail(&dev->link, &mroce_links);
+	spin_unlock(&mroce_links_lock);
+
+	/* from here on ib_dealloc_device() calls mroce_dealloc_driver() */
+	ib_set_device_ops(&dev->ibdev, &mroce_dev_ops);
+	return dev;
+
+err_port:
+	mroce_net_port_put(dev->np);
+err_dma:
+	kfree(dev->local_dma);
+err_index:
+	ida_free(&mroce_index_ida, dev->index);
+err_device:
+	ib_dealloc_device(&dev->ibdev);
+	return ERR_PTR(err);
+}
+
+static int mroce_link_register(const char *name, struct net_device *ndev)
+{
+	struct net *net = dev_net(ndev);
+	struct ib_device *ibdev;
+	struct mroce_dev *dev;
+	bool gone;
+	int err;
+
+	dev = mroce_dev_alloc(ndev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+
+	err = ib_device_set_netdev(&dev->ibdev, ndev, MROCE_PORT);
+	if (err)
+		goto err_dealloc;
+
+	ib_mark_name_assigned_by_user(&dev->ibdev);
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err) {
+		netdev_err(ndev, MROCE_NAME ": registering %s: error %d\n", name, err);
+		goto err_dealloc;
+	}
+
+	/* The notifier can't see a device that isn't registered yet. */
+	rtnl_lock();
+	gone = ndev->reg_state != NETREG_REGISTERED || !net_eq(dev_net(ndev), net);
+	rtnl_unlock();
+	if (!gone)
+		return 0;
+	/* not by dev: somebody may have deleted the link meanwhile */
+	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)MROCE_DRIVER_ID);
+	if (ibdev)
+		ib_unregister_device_and_put(ibdev);
+	return -ENODEV;
+
+err_dealloc:
+	RCU_INIT_POINTER(dev->netdev, NULL);
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+static int mroce_newlink(const char *name, struct net_device *ndev)
+{
+	struct ib_device *ibdev;
+	const char *why;
+	int err;
+
+	why = mroce_netdev_refusal(ndev);
+	if (why) {
+		netdev_err(ndev, MROCE_NAME ": no link here: %s\n", why);
+		return -EOPNOTSUPP;
+	}
+
+	mutex_lock(&mroce_newlink_lock);
+	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)MROCE_DRIVER_ID);
+	if (ibdev) {
+		netdev_err(ndev, MROCE_NAME ": has a link already: %s\n", dev_name(&ibdev->dev));
+		ib_device_put(ibdev);
+		err = -EEXIST;
+	} else {
+		err = mroce_link_register(name, ndev);
+	}
+	mutex_unlock(&mroce_newlink_lock);
+	return err;
+}
+
+static struct rdma_link_ops mroce_link_ops = {
+	.type = MROCE_NAME,
+	.newlink = mroce_newlink,
+};
+
+static void mroce_port_changed(struct mroce_dev *dev, struct net_device *ndev)
+{
+	bool up = mroce_port_is_up(ndev);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = MROCE_PORT,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	if (dev->port_active != up) {
+		dev->port_active = up;
+		ib_dispatch_event(&event);
+	}
+	mroce_engine_netdev_changed(dev);
+}
+
+static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
+	struct ib_device *ibdev;
+	struct mroce_dev *dev;
+
+	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)MROCE_DRIVER_ID);
+	if (!ibdev)
+		return NOTIFY_DONE;
+	dev = to_mdev(ibdev);
+
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		RCU_INIT_POINTER(dev->netdev, NULL);
+		/* never here: it takes RTNL, which we hold */
+		ib_unregister_device_queued(ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGEADDR:
+		mroce_port_changed(dev, ndev);
+		break;
+	}
+	ib_device_put(ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mroce_netdev_nb = {
+	.notifier_call = mroce_netdev_event,
+};
+
+/* Return: a device of @net, or any without @net; with a reference if @get and it isn't ending. */
+static struct mroce_dev *mroce_link_find(struct net *net, bool get)
+{
+	struct mroce_dev *dev, *found = NULL;
+
+	spin_lock(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link) {
+		if (!net_eq(dev->net, net) || (get && !ib_device_try_get(&dev->ibdev)))
+			continue;
+		found = dev;
+		break;
+	}
+	spin_unlock(&mroce_links_lock);
+	return found;
+}
+
+/*
+ * The sockets hold no reference on the namespace, and a netdev's own end is
+ * only noticed by a work item: so links end here, while the namespace is whole.
+ */
+static void __net_exit mroce_link_net_pre_exit(struct net *net)
+{
+	struct mroce_dev *dev;
+
+	while ((dev = mroce_link_find(net, true)))
+		ib_unregister_device_and_put(&dev->ibdev);
+	wait_event(mroce_links_wait, !mroce_link_find(net, false));
+}
+
+static struct pernet_operations mroce_link_net_ops = {
+	.pre_exit = mroce_link_net_pre_exit,
+};
+
+int mroce_link_init(void)
+{
+	int err;
+
+	err = register_pernet_subsys(&mroce_link_net_ops);
+	if (err)
+		return err;
+
+	err = register_netdevice_notifier(&mroce_netdev_nb);
+	if (err) {
+		unregister_pernet_subsys(&mroce_link_net_ops);
+		return err;
+	}
+	rdma_link_register(&mroce_link_ops);
+	return 0;
+}
+
+void mroce_link_exit(void)
+{
+	rdma_link_unregister(&mroce_link_ops);
+	unregister_netdevice_notifier(&mroce_netdev_nb);
+	/* also waits for what the notifier queued */
+	ib_unregister_driver((enum rdma_driver_id)MROCE_DRIVER_ID);
+	unregister_pernet_subsys(&mroce_link_net_ops);
+	ida_destroy(&mroce_index_ida);
+}
+
+MODULE_ALIAS_RDMA_LINK(MROCE_NAME);
