@@ -75,7 +75,7 @@ struct ibv_cq_ex *mroce_create_cq_ex(struct ibv_context *context,
 	struct ibv_create_cq_ex cmd;
 	struct mroce_cq *cq;
 
-	if ((attr->wc_flags & ~(uint64_t)MROCE_CQ_WC_FLAGS) ||
+	if ((attr->wc_flags & ~MROCE_CQ_WC_FLAGS) ||
 	    (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
 	    ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	     (attr->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {

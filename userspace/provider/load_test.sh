@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Does libibverbs load the plug-in, with every symbol bound, and take its
-# registration?   load_test.sh IBV_DEVICES LIBMETAROCE-RDMAVnn.so
+# Does the plug-in load beside the installed libibverbs, with every symbol bound,
+# and register with it?   load_test.sh IBV_DEVICES LIBMETAROCE-RDMAVnn.so
 set -eu
 ibv_devices=$1
 plugin=$2
@@ -9,13 +9,13 @@ plugin=$2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# IBV_DRIVERS takes the path without "-rdmavNN.so". Without RDMA in this kernel
-# ibv_devices fails after it has loaded all drivers, which is enough here.
-IBV_DRIVERS="${plugin%-rdmav*}" LD_BIND_NOW=1 LD_DEBUG=bindings \
+# libibverbs loads plug-ins only once it has seen an RDMA device, and a test of
+# the build can't count on one: so the loader brings it into the program.
+LD_PRELOAD="$plugin" LD_BIND_NOW=1 LD_DEBUG=bindings \
 	"$ibv_devices" >"$log" 2>&1 || true
 
-if grep -E "couldn't load driver .*metaroce|symbol lookup error" "$log"; then
-	echo "not ok - libibverbs refuses $plugin"
+if grep -E "metaroce.*cannot be preloaded|symbol lookup error" "$log"; then
+	echo "not ok - $plugin does not load"
 	exit 1
 fi
 # The constructor's call went to the installed library, at its private version.

@@ -142,8 +142,8 @@ int mroce_destroy_cq(struct ibv_cq *cq);
 void mroce_cq_clean(struct mroce_cq *cq, uint32_t qp_num);
 
 /* cq_ex.c */
-#define MROCE_CQ_WC_FLAGS (IBV_WC_STANDARD_FLAGS | \
-			   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define MROCE_CQ_WC_FLAGS ((uint64_t)IBV_WC_STANDARD_FLAGS | \
+			   (uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 void mroce_cq_ex_set_ops(struct mroce_cq *cq, uint64_t wc_flags);
 
 /* srq.c */
