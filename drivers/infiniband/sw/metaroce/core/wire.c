@@ -184,7 +184,7 @@ static void get_ack_path(struct mroce_ack_path *a, const u8 *p)
 	a->path = get_unaligned_be16(p);
 	a->ce = get_unaligned_be16(p + 2);
 	a->highest = get_unaligned_be32(p + 4);
-	a->delay_us = get_unaligned_be32(p + 8);
+	a->delay_us = get_unaligned_be32(p + 8) & 0xffffff;
 	a->spurious = get_unaligned_be16(p + 12);
 	for (i = 0; i < MROCE_BITMAP_WORDS; i++)
 		a->bitmap[i] = get_unaligned_be64(p + 20 + 8 * i);
@@ -197,7 +197,7 @@ static void put_ack_path(const struct mroce_ack_path *a, u8 *p)
 	put_unaligned_be16(a->path, p);
 	put_unaligned_be16(a->ce, p + 2);
 	put_unaligned_be32(a->highest, p + 4);
-	put_unaligned_be32(a->delay_us, p + 8);
+	put_unaligned_be32(a->delay_us & 0xffffff, p + 8);
 	put_unaligned_be16(a->spurious, p + 12);
 	memset(p + 14, 0, 6);
 	for (i = 0; i < MROCE_BITMAP_WORDS; i++)
