@@ -24,7 +24,7 @@ run_gtest() {
 	awk -v pre="$pre" -v rc="$rc" '
 		/^\[ RUN      \]/ { running = $4; text = ""; next }
 		/^\[       OK \]/ { print "ok - " pre ": " $4; n++; running = ""; next }
-		/^\[  SKIPPED \]/ && running { print "ok - " pre ": " $4 " # SKIP " text; running = ""; next }
+		/^\[  SKIPPED \]/ && running { gsub(/\n/, " ", text); print "ok - " pre ": " $4 " # SKIP " text; running = ""; next }
 		/^\[  FAILED  \]/ && running {
 			print "not ok - " pre ": " $4
 			gsub(/\n/, "\n# | ", text)

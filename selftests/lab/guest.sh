@@ -118,7 +118,10 @@ on() {
 
 # spawn HOST COMMAND...: in the background, ended with the suite; sets $pid
 spawn() {
-	on "$@" &
+	local h=$1
+	shift
+	# not through on(): $pid is to be the command, not a shell around it
+	if [ "$h" = - ]; then "$@" & else ip netns exec "$h" "$@" & fi
 	pid=$!
 	_spawned+=("$pid")
 }
