@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Sourced after lib-verbs.sh: perftest's programs and the flags that each has.
+
+# shellcheck disable=SC2034 # for who sources this
+perftest_bw=(ib_write_bw ib_read_bw ib_send_bw "ib_send_bw -c UD")
+# shellcheck disable=SC2034
+perftest_lat=(ib_write_lat ib_read_lat ib_send_lat "ib_send_lat -c UD")
+perftest_all_q=8	# QPs where -q meets -a
+
+# perftest_run TEST FLAGS: one run between a and b. A combination that a program
+# has not, or that was run already without the flag it has not, is left out.
+declare -A _perftest_done
+perftest_run() {
+	local test=$1 flags="" f args n=40
+	for f in $2; do
+		# ib_write_* never complete at the receiver: no events there
+		case "$test:$f" in ib_write*:-e) continue ;; esac
+		flags+=" $f"
+	done
+	flags=$(tr ' ' '\n' <<<"$flags" | sort | xargs)
+	[ -z "${_perftest_done[$test $flags]:-}" ] || return 0
+	_perftest_done[$test $flags]=1
+	args=" $flags "
+	case $args in
+	*" -a "*" -q "*) n=20 args=${args/ -q / -q $perftest_all_q } ;;
+	*" -q "*) n=20 args=${args/ -q / -q 64 } ;;
+	esac
+	# shellcheck disable=SC2086 # words
+	check_perftest "$(xargs <<<"$test $args")" b a 10.0.1.2 $test -n $n $args
+}

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# LAB: timeout=900
+#
+# Things end while traffic runs: 10 rounds of each kind. See lib-lifetime.sh.
+. "$LAB_DIR/guest.sh"
+. "$LAB_DIR/../lib-verbs.sh"
+. "$LAB_DIR/../lib-lifetime.sh"
+lifetime 10
