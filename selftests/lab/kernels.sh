@@ -23,10 +23,11 @@ export TAR_OPTIONS=--no-same-owner
 say() { printf 'kernels: %s\n' "$*"; }
 die() { printf 'kernels: %s\n' "$*" >&2; exit 1; }
 
-# mirrors: prints "URI SUITE" per source of ours, from the machine's own lists
+# mirrors: prints "URI SUITE" per source of ours, from the machine's own sources,
+# whether their lists were read or not
 mirrors() {
 	# shellcheck disable=SC2016 # apt-get expands these
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' \
+	apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE)' \
 		'Created-By: Packages' | sort -u | awk '
 		$1 ~ /debian-security\/?$/ || $2 ~ /-security$/ { if (!sec) sec = $1; next }
 		$1 ~ /debian\/?$/ && $2 !~ /backports/ { if (!main) main = $1 }
