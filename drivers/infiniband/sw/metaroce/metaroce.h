@@ -24,7 +24,7 @@
 #define MROCE_MIN_QPN		16	/* below are QP0, QP1 and IBTA's reserved ones */
 #define MROCE_MAX_QPN		0xfffffe
 #define MROCE_MAX_QP_WR		16384
-#define MROCE_MAX_CQE		(1 << 20)
+#define MROCE_MAX_CQE		0x100000
 #define MROCE_MAX_RD_ATOMIC	64
 #define MROCE_PORT		1
 #define MROCE_MAX_MSG_SIZE	0x80000000U
@@ -64,6 +64,8 @@ struct mroce_dev {
 	struct list_head conns;		/* every mroce_econn of this device */
 	atomic64_t counters[MROCE_CNT_MAX];	/* of no connection, and of ended ones */
 	bool dying;			/* under conns_lock: no new connection */
+	atomic_t nconns;		/* that exist, listed or not */
+	wait_queue_head_t conns_wq;	/* for nconns to become 0 */
 };
 
 static inline struct mroce_dev *to_mdev(struct ib_device *ibdev)
@@ -80,6 +82,9 @@ static inline void mroce_count_n(struct mroce_dev *dev, enum mroce_counter id, u
 {
 	atomic64_add(n, &dev->counters[id]);
 }
+
+/* Work that must not wait for memory: flushing, sending, ends of connections. */
+extern struct workqueue_struct *mroce_wq;
 
 struct mroce_ucontext {
 	struct ib_ucontext ibuc;
@@ -212,7 +217,7 @@ struct mroce_wq {
 	u32 head;
 	u32 fetched;
 	u32 tail;			/* SQ: written by who completes, in order */
-	bool flush;			/* the QP is in ERR and at rest: posts are flushed at once */
+	bool flush;			/* the QP is in ERR and at rest: flush at once */
 };
 
 struct mroce_srq {
@@ -244,6 +249,7 @@ struct mroce_qp {
 	refcount_t refs;		/* receive path, timers, error work */
 	struct completion idle;
 	struct work_struct error_work;	/* flush, events: needs process context */
+	spinlock_t ud_rx_lock;		/* UD: one datagram at a time takes a receive */
 	struct work_struct send_work;	/* sends what was posted with interrupts off */
 	int error_event;		/* enum ib_event_type, -1: none */
 

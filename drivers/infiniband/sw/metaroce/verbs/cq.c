@@ -9,7 +9,7 @@
 #include "internal.h"
 
 /* What IBV_WC_WITH_INV is to user space; the kernel's own flag has another value. */
-#define MROCE_UWC_WITH_INV	(1 << 3)
+#define MROCE_UWC_WITH_INV	BIT(3)
 
 static void mroce_cq_put(struct mroce_cq *cq)
 {

@@ -6,11 +6,11 @@
 #include "internal.h"
 
 #define MROCE_FW_VERSION	1
-#define MROCE_MAX_QP		(1 << 16)
-#define MROCE_MAX_CQ		(1 << 17)
-#define MROCE_MAX_MR		(1 << 20)
-#define MROCE_MAX_PD		(1 << 16)
-#define MROCE_MAX_AH		(1 << 20)
+#define MROCE_MAX_QP		0x10000
+#define MROCE_MAX_CQ		0x20000
+#define MROCE_MAX_MR		0x100000
+#define MROCE_MAX_PD		0x10000
+#define MROCE_MAX_AH		0x100000
 
 static int mroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			      struct ib_udata *udata)
@@ -40,7 +40,7 @@ static int mroce_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 		.max_qp_rd_atom = MROCE_MAX_RD_ATOMIC,
 		.max_res_rd_atom = MROCE_MAX_RD_ATOMIC * MROCE_MAX_QP,
 		.max_qp_init_rd_atom = MROCE_MAX_RD_ATOMIC,
-		.atomic_cap = IB_ATOMIC_HCA,
+		.atomic_cap = IB_ATOMIC_GLOB,
 		.max_ah = MROCE_MAX_AH,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,

@@ -11,9 +11,6 @@
 #undef pr_fmt
 #define pr_fmt(fmt) MROCE_NAME ": " fmt
 
-/* main.c */
-extern struct workqueue_struct *mroce_wq;	/* error and send work of QPs */
-
 /* link.c */
 int mroce_link_init(void);
 void mroce_link_exit(void);

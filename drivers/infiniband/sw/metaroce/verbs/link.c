@@ -89,8 +89,6 @@ static struct mroce_dev *mroce_dev_alloc(struct net_device *ndev)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1);
-	dev->device_id = get_random_u64();
-	dev->epoch = get_random_u32();
 	dev->net = dev_net(ndev);
 
 	dev->index = ida_alloc_max(&mroce_index_ida, U16_MAX, GFP_KERNEL);

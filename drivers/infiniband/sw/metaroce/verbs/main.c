@@ -2,6 +2,7 @@
 /* The module's beginning and end. */
 #include <linux/module.h>
 
+#include "../engine/engine.h"
 #include "../net/net.h"
 #include "internal.h"
 
@@ -20,6 +21,7 @@ static int __init mroce_init(void)
 	if (!mroce_wq)
 		return -ENOMEM;
 
+	mroce_hs_init();
 	err = mroce_net_init();
 	if (err)
 		goto err_wq;

@@ -77,7 +77,10 @@ void mroce_qp_flush(struct mroce_qp *qp)
 	if (qp->ibqp.qp_type == IB_QPT_RC)
 		mroce_engine_qp_stop(qp);
 	mroce_sq_flush(qp, &notify);
+	/* a datagram that is being copied completes first */
+	spin_lock_bh(&qp->ud_rx_lock);
 	mroce_rq_flush(qp, &notify);
+	spin_unlock_bh(&qp->ud_rx_lock);
 	mroce_notify_flush(&notify);
 }
 
@@ -160,7 +163,9 @@ void mroce_qp_reset(struct mroce_qp *qp)
 {
 	cancel_work_sync(&qp->send_work);
 	mroce_wq_reset(&qp->sq);
+	spin_lock_bh(&qp->ud_rx_lock);
 	mroce_wq_reset(&qp->rq);
+	spin_unlock_bh(&qp->ud_rx_lock);
 	mroce_cq_forget(qp->scq, &qp->ibqp);
 	mroce_cq_forget(qp->rcq, &qp->ibqp);
 }
@@ -259,6 +264,7 @@ static void mroce_qp_init(struct mroce_qp *qp, const struct ib_qp_init_attr *ini
 	qp->rcq = to_mcq(init->recv_cq);
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->state_lock);
+	spin_lock_init(&qp->ud_rx_lock);
 	qp->state = IB_QPS_RESET;
 	qp->error_event = -1;
 	refcount_set(&qp->refs, 1);

@@ -14,8 +14,10 @@ static u32 mroce_rq_producer(const struct mroce_wq *rq)
 	u32 tail = READ_ONCE(rq->tail);
 	u32 producer;
 
-	if (!rq->ring.hdr)
+	if (!rq->ring.hdr) {
+		/* the entries after the index; pairs with mroce_rq_post_one() */
 		return smp_load_acquire(&rq->head);
+	}
 	/* the entries after the index; pairs with user space's release */
 	producer = smp_load_acquire(&rq->ring.hdr->producer);
 	if (producer - tail > rq->entries)
@@ -93,8 +95,10 @@ static void mroce_rq_finish(struct mroce_qp *qp, struct ib_wc *wc, bool solicite
 
 	/* the room before the completion: who polls may post at once */
 	WRITE_ONCE(rq->tail, rq->tail + 1);
-	if (rq->ring.hdr)
+	if (rq->ring.hdr) {
+		/* after the last look at the slot; pairs with user space's acquire */
 		smp_store_release(&rq->ring.hdr->consumer, rq->tail);
+	}
 	mroce_cq_post(qp->rcq, wc, solicited, notify);
 }
 
@@ -178,6 +182,7 @@ static int mroce_rq_post_one(struct mroce_wq *rq, const struct ib_recv_wr *wr)
 	}
 	mroce_rwqe_check(wqe);
 	rq->fetched++;
+	/* pairs with mroce_rq_producer() */
 	smp_store_release(&rq->head, rq->head + 1);
 	return 0;
 }
@@ -187,10 +192,10 @@ int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 	struct mroce_wq *rq = &qp->rq;
-	MROCE_NOTIFY(notify);
 	unsigned long flags;
-	bool flush;
 	int err = 0;
+	bool flush;
+	MROCE_NOTIFY(notify);
 
 	/* a process' posts are in its ring; it calls with none, as a doorbell */
 	if (qp->is_user && wr) {

@@ -223,6 +223,7 @@ static int mroce_sq_fetch(struct mroce_qp *qp)
 		slot = sq->ring.slots +
 		       (size_t)(sq->head & (sq->entries - 1)) * sq->ring.entry_size;
 		mroce_sq_copy_user(qp, mroce_sq_wqe(sq, sq->head), slot);
+		/* the copy before the index; pairs with the engine's acquire */
 		smp_store_release(&sq->head, sq->head + 1);
 	}
 	return n;
@@ -297,12 +298,15 @@ static int mroce_sq_post_one(struct mroce_qp *qp, const struct ib_send_wr *wr)
 	struct mroce_wq *sq = &qp->sq;
 	int err;
 
+	/* pairs with mroce_sq_complete(), which is done with the slot then */
 	if (sq->head - smp_load_acquire(&sq->tail) >= sq->max_wr)
 		return -ENOMEM;
 	err = mroce_sq_copy_kernel(qp, mroce_sq_wqe(sq, sq->head), wr);
-	if (!err)
-		smp_store_release(&sq->head, sq->head + 1);
-	return err;
+	if (err)
+		return err;
+	/* the copy before the index; pairs with the engine's acquire */
+	smp_store_release(&sq->head, sq->head + 1);
+	return 0;
 }
 
 /* ---- completion ---- */
@@ -328,8 +332,10 @@ void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_s
 
 	/* The room before the completion: who polls may post at once. wqe is gone after it. */
 	smp_store_release(&sq->tail, sq->tail + 1);
-	if (sq->ring.hdr)
+	if (sq->ring.hdr) {
+		/* pairs with user space's acquire */
 		smp_store_release(&sq->ring.hdr->consumer, sq->tail);
+	}
 	if (signal)
 		mroce_cq_post(qp->scq, &wc, false, notify);
 }
@@ -369,8 +375,8 @@ static void mroce_sq_send_datagrams(struct mroce_qp *qp)
 	struct mroce_wq *sq = &qp->sq;
 	enum ib_wc_status status;
 	struct mroce_swqe *wqe;
-	MROCE_NOTIFY(notify);
 	u32 n;
+	MROCE_NOTIFY(notify);
 
 	spin_lock_bh(&sq->lock);
 	for (n = 0; n < sq->entries && sq->tail != sq->head && !sq->flush; n++) {
