@@ -88,9 +88,10 @@ check-lab: ## Suites in VMs only (SUITES="01-lab-rxe ..." KERNELS="6.1")
 	$(call need,check)
 	@scripts/check.sh modules user lab
 
-check-long: ## The suites that take long
+check-long: ## The suites that take long; records in Documentation/results
 	$(call need,check)
-	@LONG=only scripts/check.sh modules user lab
+	@rc=0; LONG=only scripts/check.sh modules user lab || rc=$$?; \
+		selftests/record.sh check-long $(BUILD)/check/lab.tap; exit $$rc
 
 lint: ## Linters: W=1, sparse, checkpatch, clang-tidy, shellcheck, own rules
 	$(call need,lint)
