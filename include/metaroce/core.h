@@ -319,6 +319,7 @@ struct mroce_rxpkt {
 	u32 plen;
 	bool ce;
 	bool held;		/* this is a copy that was held */
+	bool copied;		/* the caller's: @payload is a copy of its own */
 	u8 verdict;
 	u8 nak;			/* set by who places it: what went wrong */
 	u32 msn;		/* message number, expanded */

@@ -8,6 +8,9 @@
 
 struct mroce_rx_batch;
 
+/* Module init: the secrets of cookies. */
+void mroce_hs_init(void);
+
 /* device.c -------------------------------------------------------------- */
 
 /* Process context. Before ib_register_device(). Return: 0 or -errno. */

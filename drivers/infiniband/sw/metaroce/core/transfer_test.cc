@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Whole transfers over bad networks, contents verified. The rules of placement are checked
+ * by the simulation after every copy (sim_test.cc).
+ */
+#include "sim_test.h"
+
+namespace {
+
+using namespace sim;
+
+constexpr u32 kWriteKey = 0x101, kReadKey = 0x202, kAtomicKey = 0x303;
+constexpr u64 kBase = 0x7f0000000000;
+
+/* A side's memory as the other one expects it to become. */
+struct Model {
+	Bytes write, read;
+	u64 counter = 0;
+};
+
+/* Random requests of all kinds on several streams, in both directions. */
+class Mix {
+ public:
+	Mix(World &w, u32 streams, u32 per_stream, u32 max_len)
+		: w_(w), max_len_(max_len), left_(2 * streams, per_stream)
+	{
+		for (u32 i = 0; i < streams; i++) {
+			auto [a, b] = w.connect(64);
+
+			ends_.push_back(a);
+			ends_.push_back(b);
+		}
+		/* every stream and direction has memory of its own: no order between streams */
+		for (size_t i = 0; i < ends_.size(); i++) {
+			Side &peer = *ends_[i]->side->peer;
+			Model m;
+
+			m.write.assign(slot_size(), 0);
+			m.read = pattern(w.cfg.seed * 131 + i, slot_size());
+			peer.region(kWriteKey + 0x1000 * i, kBase + i * 64, slot_size());
+			peer.region(kReadKey + 0x1000 * i, kBase, slot_size(), false).mem = m.read;
+			peer.region(kAtomicKey + 0x1000 * i, kBase, 8);
+			models_.push_back(m);
+		}
+	}
+
+	void run()
+	{
+		w_.up();
+		ASSERT_TRUE(w_.run([this] { return feed(); }, 600 * kSec)) << why();
+		ASSERT_TRUE(w_.drain()) << "packets remain";
+		verify();
+	}
+
+ private:
+	u32 slot_size() const { return max_len_ + 4096; }
+
+	std::string why()
+	{
+		std::string s;
+
+		for (size_t i = 0; i < ends_.size(); i++) {
+			auto &e = ends_[i]->s;
+
+			s += "end " + std::to_string(i) + " left " + std::to_string(left_[i]) +
+			     " " + mroce_stream_state_name(e.state) + " tail " +
+			     std::to_string(e.sq_tail) + " next " + std::to_string(e.sq_next) +
+			     " head " + std::to_string(ends_[i]->head) + " out " +
+			     std::to_string(e.outstanding) + " acked " +
+			     std::to_string(e.acked_msn) + " exec " + std::to_string(e.exec_msn) +
+			     " rx " + std::to_string(e.rx_msn) + "\n";
+		}
+		return s;
+	}
+
+	u32 length()
+	{
+		switch (w_.rng() % 4) {
+		case 0: return w_.rng() % 2 ? 0 : 1 + w_.rng() % 8;
+		case 1: return w_.rng() % std::min<u32>(max_len_, 1500);
+		default: return w_.rng() % (max_len_ + 1);
+		}
+	}
+
+	void post(size_t i)
+	{
+		End *e = ends_[i];
+		Model &m = models_[i];
+		u32 len = length(), k = 0x1000 * i, at = w_.rng() % 4096;
+		u8 flags = w_.rng() % 16 ? 0 : MROCE_MSG_FENCE;
+		Bytes data = pattern(w_.rng(), len);
+
+		switch (w_.rng() % 8) {
+		case 0:
+		case 1:
+		case 2: {
+			bool imm = w_.rng() % 3 == 0;
+
+			std::copy(data.begin(), data.end(), m.write.begin() + at);
+			if (imm) {
+				e->peer->recv(0);
+				expect_[i].push_back({ {}, true, imm_ });
+			}
+			e->write(kBase + i * 64 + at, kWriteKey + k, std::move(data),
+				 flags | (imm ? MROCE_MSG_IMM : 0), imm ? imm_++ : 0);
+			break;
+		}
+		case 3:
+		case 4: {
+			bool imm = w_.rng() % 2;
+
+			e->peer->recv(len + w_.rng() % 100);
+			expect_[i].push_back({ data, imm, imm ? imm_ : 0 });
+			e->send(std::move(data), flags | (imm ? MROCE_MSG_IMM : 0),
+				imm ? imm_++ : 0);
+			break;
+		}
+		case 5:
+		case 6: {
+			u32 index = e->read(kBase + at, kReadKey + k, len, flags);
+
+			reads_[i].push_back({ index, at, len, 0, true });
+			break;
+		}
+		default: {
+			bool add = w_.rng() % 2;
+			u64 old = m.counter, by = w_.rng();
+			u32 index;
+
+			if (add) {
+				index = e->atomic(MROCE_OP_FETCH_ADD, kBase, kAtomicKey + k, by, 0);
+				m.counter += by;
+			} else {
+				bool hit = w_.rng() % 2;
+
+				index = e->atomic(MROCE_OP_CMP_SWAP, kBase, kAtomicKey + k,
+						  hit ? old : ~old, by);
+				m.counter = hit ? by : old;
+			}
+			reads_[i].push_back({ index, 0, 8, old, false });
+		}
+		}
+	}
+
+	/* Takes completions, posts more. Return: whether all is done. */
+	bool feed()
+	{
+		bool all = true;
+
+		for (size_t i = 0; i < ends_.size(); i++) {
+			End *e = ends_[i];
+
+			while (taken_[i] < e->done.size())
+				check(i, e->done[taken_[i]++]);
+			if (left_[i] && e->room() > 16) {
+				for (u32 n = 1 + w_.rng() % 8; n && left_[i]; n--, left_[i]--)
+					post(i);
+				e->kick();
+			}
+			all = all && !left_[i] && e->s.sq_tail == e->head;
+		}
+		return all;
+	}
+
+	void check(size_t i, const Completion &c)
+	{
+		ASSERT_TRUE(c.ok) << "end " << i << " " << mroce_op_name(c.op) << " why " << c.why
+				  << " " << mroce_nak_name(c.nak);
+		if (reads_[i].empty() || reads_[i].front().index != c.index)
+			return;
+		Read r = reads_[i].front();
+		const Bytes &got = ends_[i]->wqe(c.index).local;
+
+		reads_[i].pop_front();
+		if (r.plain) {
+			ASSERT_TRUE(std::equal(got.begin(), got.end(),
+					       models_[i].read.begin() + r.at));
+		} else {
+			ASSERT_EQ(get_unaligned_be64(got.data()), r.value) << "atomic";
+		}
+	}
+
+	void verify()
+	{
+		for (size_t i = 0; i < ends_.size(); i++) {
+			End *e = ends_[i];
+			Side &peer = *e->side->peer;
+			u64 v;
+
+			EXPECT_EQ(peer.regions[kWriteKey + 0x1000 * i].mem, models_[i].write)
+				<< "memory of end " << i;
+			memcpy(&v, peer.regions[kAtomicKey + 0x1000 * i].mem.data(), 8);
+			EXPECT_EQ(v, models_[i].counter);
+			EXPECT_TRUE(reads_[i].empty());
+			ASSERT_EQ(e->peer->received.size(), expect_[i].size());
+			for (size_t k = 0; k < expect_[i].size(); k++) {
+				const Received &r = e->peer->received[k];
+				const Expect &x = expect_[i][k];
+
+				EXPECT_EQ(r.nak, 0);
+				EXPECT_EQ(!!(r.flags & MROCE_F_IMM), x.has_imm);
+				EXPECT_EQ(r.imm, x.imm);
+				if (r.op == MROCE_OP_SEND) {
+					ASSERT_EQ(r.len, x.data.size());
+					EXPECT_TRUE(std::equal(x.data.begin(), x.data.end(),
+							       e->peer->rq[k].begin()));
+				}
+			}
+		}
+	}
+
+	struct Read {
+		u32 index, at, len;
+		u64 value;
+		bool plain;
+	};
+	struct Expect {
+		Bytes data;
+		bool has_imm;
+		u32 imm;
+	};
+	World &w_;
+	u32 max_len_;
+	u32 imm_ = 1;
+	std::vector<End *> ends_;
+	std::vector<Model> models_;
+	std::vector<u32> left_;
+	std::map<size_t, size_t> taken_;
+	std::map<size_t, std::deque<Read>> reads_;
+	std::map<size_t, std::vector<Expect>> expect_;
+};
+
+void transfer(const Cfg &cfg, u32 streams, u32 per_stream, u32 max_len)
+{
+	World w(cfg);
+	Mix m(w, streams, per_stream, max_len);
+
+	m.run();
+}
+
+TEST(transfer, clean)
+{
+	for (u64 seed = 1; seed <= 4; seed++)
+		transfer({ .seed = seed }, 3, 60, 20000);
+}
+
+TEST(transfer, loss_1)
+{
+	for (u64 seed = 10; seed < 16; seed++)
+		transfer({ .seed = seed, .link = { .loss = 0.01 } }, 3, 60, 20000);
+}
+
+TEST(transfer, loss_10)
+{
+	for (u64 seed = 20; seed < 26; seed++)
+		transfer({ .seed = seed, .link = { .loss = 0.1 } }, 3, 60, 20000);
+}
+
+TEST(transfer, loss_30)
+{
+	for (u64 seed = 30; seed < 36; seed++)
+		transfer({ .seed = seed, .link = { .loss = 0.3 } }, 2, 40, 10000);
+}
+
+} /* namespace */

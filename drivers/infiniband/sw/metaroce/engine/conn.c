@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Connections: found, made on demand, kept while a QP uses them, reaped. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define LINGER		(2 * HZ)	/* an unused connection waits for the next QP */
+
+static DEFINE_XARRAY(cids);		/* connection id -> econn, readers under RCU */
+
+struct mroce_econn *mroce_econn_find(u32 cid)
+{
+	struct mroce_econn *econn;
+
+	rcu_read_lock();
+	econn = xa_load(&cids, cid);
+	if (econn && !refcount_inc_not_zero(&econn->refs))
+		econn = NULL;
+	rcu_read_unlock();
+	return econn;
+}
+
+static struct mroce_econn *find_listed(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 side)
+{
+	struct mroce_econn *econn;
+
+	lockdep_assert_held(&dev->conns_lock);
+	list_for_each_entry(econn, &dev->conns, node)
+		if (econn->side == side && econn->tclass == tclass &&
+		    mroce_addr_equal(&econn->dst, dst) && mroce_addr_equal(&econn->src, src))
+			return econn;
+	return NULL;
+}
+
+struct mroce_econn *mroce_econn_lookup(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 side)
+{
+	struct mroce_econn *econn;
+
+	spin_lock_bh(&dev->conns_lock);
+	econn = find_listed(dev, src, dst, tclass, side);
+	if (econn)
+		refcount_inc(&econn->refs);
+	spin_unlock_bh(&dev->conns_lock);
+	return econn;
+}
+
+/* The connection to @dst whose other end has the id @peer_cid. */
+struct mroce_econn *mroce_econn_by_peer(struct mroce_dev *dev, const struct mroce_addr *dst,
+					u32 peer_cid)
+{
+	struct mroce_econn *econn, *found = NULL;
+
+	spin_lock_bh(&dev->conns_lock);
+	list_for_each_entry(econn, &dev->conns, node) {
+		if (econn->is_self || READ_ONCE(econn->conn.peer_cid) != peer_cid ||
+		    !mroce_addr_equal(&econn->dst, dst))
+			continue;
+		refcount_inc(&econn->refs);
+		found = econn;
+		break;
+	}
+	spin_unlock_bh(&dev->conns_lock);
+	return found;
+}
+
+/* Completions of what happens under the lock go to @notify. */
+void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify)
+{
+	spin_lock_bh(&econn->lock);
+	econn->notify = notify;
+}
+
+void mroce_econn_unlock(struct mroce_econn *econn)
+{
+	econn->notify = NULL;
+	spin_unlock_bh(&econn->lock);
+}
+
+static u64 next_deadline(const struct mroce_econn *econn)
+{
+	u64 at = mroce_conn_deadline(&econn->conn);
+
+	at = min(at, econn->pump_at);
+	return min(at, econn->hs_at);
+}
+
+void mroce_econn_arm(struct mroce_econn *econn, u64 now)
+{
+	u64 at = next_deadline(econn);
+
+	mroce_assert_conn(econn);
+	/* a timer that fires too early just arms again: moving it later is not worth it */
+	if (econn->gone || at == MROCE_NEVER || at >= econn->armed_at)
+		return;
+	econn->armed_at = at;
+	hrtimer_start(&econn->timer, ns_to_ktime(max(at, now + 1)), HRTIMER_MODE_ABS_SOFT);
+}
+
+static enum hrtimer_restart timer_fn(struct hrtimer *timer)
+{
+	struct mroce_econn *econn = container_of(timer, struct mroce_econn, timer);
+	u64 now = mroce_now();
+	bool handshake;
+	MROCE_NOTIFY(notify);
+
+	mroce_econn_lock(econn, &notify);
+	econn->armed_at = MROCE_NEVER;
+	mroce_conn_timeout(&econn->conn, now);
+	if (econn->pump_at <= now)
+		econn->pump_at = MROCE_NEVER;
+	handshake = econn->hs_at <= now;
+	if (handshake)
+		econn->hs_at = MROCE_NEVER;
+	mroce_econn_unlock(econn);
+
+	if (handshake)
+		mroce_hs_timeout(econn, now);
+	mroce_econn_pump(econn);
+	mroce_notify_flush(&notify);
+	return HRTIMER_NORESTART;
+}
+
+static void wakeup(void *arg)
+{
+	struct mroce_econn *econn = arg;
+
+	tasklet_schedule(&econn->pump_tasklet);
+}
+
+void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu)
+{
+	mtu = clamp_t(u16, mtu, econn->dst.family == MROCE_AF_INET6 ? 1280 : 576, MROCE_MAX_MTU);
+	mroce_cfg_mtu(&econn->conn.cfg, mtu, econn->dst.family == MROCE_AF_INET6);
+}
+
+/* The device keeps what was counted. */
+static void hand_over_counters(struct mroce_econn *econn)
+{
+	int i;
+
+	for (i = 0; i < MROCE_CNT_MAX; i++) {
+		atomic64_add(econn->conn.counters[i], &econn->dev->counters[i]);
+		econn->conn.counters[i] = 0;
+	}
+}
+
+static void free_econn(struct mroce_econn *econn)
+{
+	struct mroce_dev *dev = econn->dev;
+
+	hand_over_counters(econn);
+	mroce_route_drop(&econn->route);
+	mroce_route_drop(&econn->ack_route);
+	mroce_txq_close(econn->txq);
+	xa_destroy(&econn->streams);
+	kvfree(econn->mem);
+	kvfree_rcu(econn, rcu);
+	if (atomic_dec_and_test(&dev->nconns))
+		wake_up(&dev->conns_wq);
+}
+
+/* Softirq drops references too; what sleeps is left to a work. */
+static void free_work(struct work_struct *work)
+{
+	free_econn(container_of(work, struct mroce_econn, free_work));
+}
+
+void mroce_econn_put(struct mroce_econn *econn)
+{
+	if (refcount_dec_and_test(&econn->refs))
+		queue_work(mroce_wq, &econn->free_work);
+}
+
+static void unlist_one(struct mroce_econn *econn)
+{
+	struct mroce_econn *twin;
+	struct mroce_dev *dev = econn->dev;
+	bool listed;
+
+	spin_lock_bh(&dev->conns_lock);
+	twin = econn->twin;
+	econn->twin = NULL;
+	listed = econn->listed;
+	if (listed) {
+		econn->listed = false;
+		list_del_init(&econn->node);
+		spin_lock(&econn->lock);
+		hand_over_counters(econn);
+		spin_unlock(&econn->lock);
+	}
+	spin_unlock_bh(&dev->conns_lock);
+	if (twin)
+		mroce_econn_put(twin);
+	if (!listed)
+		return;
+	mroce_hs_close(econn);
+	xa_erase(&cids, econn->conn.cid);
+	spin_lock_bh(&econn->lock);
+	econn->gone = true;
+	mroce_conn_lost(&econn->conn, mroce_now());
+	spin_unlock_bh(&econn->lock);
+	hrtimer_cancel(&econn->timer);
+	tasklet_kill(&econn->pump_tasklet);
+	if (cancel_delayed_work(&econn->reap_work))
+		mroce_econn_put(econn);
+	mroce_econn_put(econn);
+}
+
+/* No new QP, no timer, no tasklet from here on. Process context; drops the list's reference. */
+void mroce_econn_unlist(struct mroce_econn *econn)
+{
+	struct mroce_econn *twin;
+
+	spin_lock_bh(&econn->dev->conns_lock);
+	twin = econn->twin;
+	if (twin)
+		refcount_inc(&twin->refs);
+	spin_unlock_bh(&econn->dev->conns_lock);
+	unlist_one(econn);
+	if (!twin)
+		return;
+	unlist_one(twin);
+	mroce_econn_put(twin);
+}
+
+static void queue_reap(struct mroce_econn *econn)
+{
+	lockdep_assert_held(&econn->dev->conns_lock);
+	/* the work's reference; one that was queued has its own */
+	refcount_inc(&econn->refs);
+	if (mod_delayed_work(mroce_wq, &econn->reap_work, LINGER))
+		refcount_dec(&econn->refs);
+}
+
+/* A connection that was made to answer goes again if nobody comes to use it. */
+void mroce_econn_reap_unused(struct mroce_econn *econn)
+{
+	spin_lock_bh(&econn->dev->conns_lock);
+	if (econn->listed && !econn->nstreams)
+		queue_reap(econn);
+	spin_unlock_bh(&econn->dev->conns_lock);
+}
+
+static void reap_work(struct work_struct *work)
+{
+	struct mroce_econn *econn = container_of(to_delayed_work(work), struct mroce_econn,
+						 reap_work);
+	u64 seen = READ_ONCE(econn->conn.counters[MROCE_CNT_RX_PKTS]);
+	struct mroce_dev *dev = econn->dev;
+	bool unused, again;
+
+	spin_lock_bh(&dev->conns_lock);
+	unused = econn->listed && !econn->nstreams && (!econn->twin || !econn->twin->nstreams);
+	/* the peer may be using it, or closing it */
+	again = unused && seen != econn->reap_seen;
+	econn->reap_seen = seen;
+	if (again)
+		queue_reap(econn);
+	spin_unlock_bh(&dev->conns_lock);
+	if (unused && !again)
+		mroce_econn_unlist(econn);
+	mroce_econn_put(econn);
+}
+
+static int new_cid(struct mroce_econn *econn, u32 *cid)
+{
+	int err;
+
+	do {
+		*cid = get_random_u32();
+		if (!*cid)
+			continue;
+		err = xa_insert(&cids, *cid, econn, GFP_KERNEL);
+	} while (!*cid || err == -EBUSY);
+	return err;
+}
+
+static void init_econn(struct mroce_econn *econn)
+{
+	refcount_set(&econn->refs, 1);
+	spin_lock_init(&econn->lock);
+	spin_lock_init(&econn->ack_lock);
+	mutex_init(&econn->hs_lock);
+	xa_init(&econn->streams);
+	init_waitqueue_head(&econn->idle_wq);
+	INIT_LIST_HEAD(&econn->node);
+	tasklet_setup(&econn->pump_tasklet, mroce_econn_pump_tasklet);
+	hrtimer_init(&econn->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	econn->timer.function = timer_fn;
+	INIT_DELAYED_WORK(&econn->reap_work, reap_work);
+	INIT_WORK(&econn->lost_work, mroce_econn_lost_work);
+	INIT_WORK(&econn->free_work, free_work);
+	econn->armed_at = MROCE_NEVER;
+	econn->pump_at = MROCE_NEVER;
+	econn->hs_at = MROCE_NEVER;
+}
+
+static void init_route(struct mroce_econn *econn, struct mroce_route *rt)
+{
+	rt->src = econn->src;
+	rt->dst_addr = econn->dst;
+	rt->tclass = econn->tclass;
+	rt->hop_limit = econn->hop_limit;
+	rt->oif = econn->dst.scope_id;
+}
+
+/**
+ * mroce_econn_create - make a connection, unlisted
+ * @dev: device
+ * @src: own address
+ * @dst: peer's address; the same for a self-connection
+ * @tclass: traffic class without its ECN bits
+ * @hop_limit: 0: the route's default
+ * @side: 0, or, of a self-connection, 0 or 1
+ * @is_self: one of two sides of a self-connection
+ *
+ * Process context. The caller lists it. Return: connection with one reference, or ERR_PTR().
+ */
+struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 hop_limit,
+				       u8 side, bool is_self)
+{
+	struct mroce_econn *econn = kvzalloc(sizeof(*econn), GFP_KERNEL);
+	struct mroce_conn_cfg cfg;
+	int err = -ENOMEM;
+	u32 cid;
+
+	if (!econn)
+		return ERR_PTR(-ENOMEM);
+	init_econn(econn);
+	econn->dev = dev;
+	econn->src = *src;
+	econn->dst = *dst;
+	econn->tclass = tclass;
+	econn->hop_limit = hop_limit;
+	econn->side = side;
+	econn->is_self = is_self;
+	init_route(econn, &econn->route);
+	init_route(econn, &econn->ack_route);
+	econn->mem = kvzalloc(mroce_conn_mem(), GFP_KERNEL);
+	if (!econn->mem)
+		goto err_free;
+	econn->txq = mroce_txq_alloc(wakeup, econn, MROCE_TXQ_LIMIT / 2);
+	if (!econn->txq)
+		goto err_mem;
+	err = new_cid(econn, &cid);
+	if (err)
+		goto err_txq;
+	mroce_cfg_default(&cfg);
+	mroce_conn_init(&econn->conn, econn->mem, &mroce_engine_ops, &cfg, cid, get_random_u64());
+	mroce_econn_set_mtu(econn, 1280);
+	atomic_inc(&dev->nconns);
+	return econn;
+
+err_txq:
+	mroce_txq_close(econn->txq);
+err_mem:
+	kvfree(econn->mem);
+err_free:
+	kvfree(econn);
+	return ERR_PTR(err);
+}
+
+static void self_up(struct mroce_econn *econn)
+{
+	struct mroce_econn *twin = econn->twin;
+	u64 now = mroce_now();
+	u16 mtu = 1280;
+
+	spin_lock_bh(&econn->ack_lock);
+	if (!mroce_route_refresh(econn->dev->np, &econn->ack_route))
+		mtu = econn->ack_route.mtu;
+	spin_unlock_bh(&econn->ack_lock);
+	mroce_econn_set_mtu(econn, mtu);
+	econn->peer_device_id = econn->dev->device_id;
+	econn->peer_epoch = econn->dev->epoch;
+	spin_lock_bh(&econn->lock);
+	mroce_conn_up(&econn->conn, twin->conn.cid, 0, now);
+	spin_unlock_bh(&econn->lock);
+}
+
+/* Undoes mroce_econn_create() of one that was never listed. */
+static void discard(struct mroce_econn *econn)
+{
+	xa_erase(&cids, econn->conn.cid);
+	econn->gone = true;
+	hrtimer_cancel(&econn->timer);
+	if (econn->twin)
+		mroce_econn_put(econn->twin);
+	econn->twin = NULL;
+	mroce_econn_put(econn);
+}
+
+/**
+ * mroce_econn_list - let a new connection be found, and its twin
+ * @econn: from mroce_econn_create()
+ *
+ * Process context. Return: @econn with a reference for the caller; another one likewise if
+ * somebody was faster, or ERR_PTR(): then @econn is gone.
+ */
+struct mroce_econn *mroce_econn_list(struct mroce_econn *econn)
+{
+	struct mroce_econn *twin = econn->twin, *other = NULL;
+	struct mroce_dev *dev = econn->dev;
+	bool dying;
+
+	spin_lock_bh(&dev->conns_lock);
+	dying = dev->dying;
+	if (!dying)
+		other = find_listed(dev, &econn->src, &econn->dst, econn->tclass, econn->side);
+	if (other) {
+		refcount_inc(&other->refs);
+	} else if (!dying) {
+		list_add_tail(&econn->node, &dev->conns);
+		econn->listed = true;
+		refcount_inc(&econn->refs);	/* the list's */
+		if (twin) {
+			list_add_tail(&twin->node, &dev->conns);
+			twin->listed = true;
+		}
+	}
+	spin_unlock_bh(&dev->conns_lock);
+	if (!other && !dying)
+		return econn;
+	if (twin)
+		discard(twin);
+	discard(econn);
+	return other ?: ERR_PTR(-ENODEV);
+}
+
+static struct mroce_econn *create_self(struct mroce_dev *dev, const struct mroce_addr *addr,
+				       u8 tclass, u8 hop_limit, u8 side)
+{
+	struct mroce_econn *econn, *twin;
+
+	econn = mroce_econn_create(dev, addr, addr, tclass, hop_limit, side, true);
+	if (IS_ERR(econn))
+		return econn;
+	twin = mroce_econn_create(dev, addr, addr, tclass, hop_limit, !side, true);
+	if (IS_ERR(twin)) {
+		discard(econn);
+		return twin;
+	}
+	econn->twin = twin;
+	twin->twin = econn;
+	refcount_inc(&econn->refs);
+	refcount_inc(&twin->refs);
+	self_up(econn);
+	self_up(twin);
+	return econn;
+}
+
+/**
+ * mroce_econn_attach - the connection that a QP uses
+ * @dev: device
+ * @src: own address
+ * @dst: peer's address; the same for a self-connection
+ * @tclass: traffic class without its ECN bits
+ * @hop_limit: 0: the route's default
+ * @side: 0, or, of a self-connection, 0 or 1
+ *
+ * Process context. Counts the QP; mroce_econn_detach() undoes it. Return: connection with a
+ * reference, or ERR_PTR().
+ */
+struct mroce_econn *mroce_econn_attach(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 hop_limit,
+				       u8 side)
+{
+	struct mroce_econn *econn;
+	bool self = mroce_addr_equal(src, dst);
+	bool ok;
+
+	do {
+		econn = mroce_econn_lookup(dev, src, dst, tclass, side);
+		if (!econn) {
+			econn = self ? create_self(dev, src, tclass, hop_limit, side) :
+				       mroce_econn_create(dev, src, dst, tclass, hop_limit, 0,
+							  false);
+			if (!IS_ERR(econn))
+				econn = mroce_econn_list(econn);
+		}
+		if (IS_ERR(econn))
+			return econn;
+		spin_lock_bh(&dev->conns_lock);
+		ok = econn->listed;
+		if (ok)
+			econn->nstreams++;
+		spin_unlock_bh(&dev->conns_lock);
+		if (!ok)
+			mroce_econn_put(econn);
+	} while (!ok);
+	return econn;
+}
+
+void mroce_econn_detach(struct mroce_econn *econn)
+{
+	struct mroce_dev *dev = econn->dev;
+
+	spin_lock_bh(&dev->conns_lock);
+	if (!--econn->nstreams && econn->listed)
+		queue_reap(econn);
+	spin_unlock_bh(&dev->conns_lock);
+	mroce_econn_put(econn);
+}

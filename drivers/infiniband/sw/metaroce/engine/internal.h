@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Shared by the files of engine/ only. */
+#ifndef _METAROCE_ENGINE_INTERNAL_H
+#define _METAROCE_ENGINE_INTERNAL_H
+
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/wait.h>
+
+#include "../net/net.h"
+#include "engine.h"
+#include "locking.h"
+
+#define MROCE_MAX_MTU		9216
+#define MROCE_TXQ_LIMIT		(4U << 20)	/* bytes in the local stack per connection */
+#define MROCE_HS_TABLE		256		/* handshakes being answered at a time */
+
+/*
+ * A connection as the engine drives it. Two of them make a self-connection: the QP with the
+ * lower number is on side 0, the other one on side 1.
+ */
+struct mroce_econn {
+	struct rcu_head rcu;		/* near the start: kvfree_rcu() */
+	struct mroce_dev *dev;
+	refcount_t refs;
+	spinlock_t lock;		/* see locking.h */
+	struct mroce_conn conn;
+	void *mem;			/* the core's pools */
+	struct mroce_notify *notify;	/* of whoever holds @lock */
+
+	struct mroce_addr src, dst;
+	u8 tclass;
+	u8 hop_limit;
+	u8 side;			/* self-connections: 0 or 1 */
+	bool is_self;
+	bool listed;			/* in dev->conns: new QPs may use it; under conns_lock */
+	bool gone;			/* nothing may be started any more */
+	struct list_head node;		/* dev->conns */
+	struct mroce_econn *twin;	/* the other side, referenced; under conns_lock */
+	struct xarray streams;		/* handle -> struct mroce_stream */
+	u32 nstreams;			/* under conns_lock */
+	wait_queue_head_t idle_wq;
+
+	/* transmission: whoever set pumping */
+	bool pumping, pump_again;	/* under lock */
+	u64 pump_at;			/* no route or no room: try again */
+	struct mroce_route route;
+	struct mroce_burst burst;
+	struct mroce_txq *txq;
+	struct tasklet_struct pump_tasklet;
+
+	spinlock_t ack_lock;
+	struct mroce_route ack_route;
+
+	struct hrtimer timer;
+	u64 armed_at;			/* under lock */
+	struct delayed_work reap_work;
+	struct work_struct lost_work;
+	struct work_struct free_work;
+
+	/* handshake */
+	struct mutex hs_lock;
+	u64 hs_at, hs_sent_at, hs_cookie;	/* under lock */
+	u32 hs_tries;
+	u16 hs_mtu;
+	bool hs_verify;			/* asking whether the peer still knows us; under lock */
+	u64 reap_seen;			/* packets received when last looked at */
+	u32 peer_epoch;
+	u64 peer_device_id;
+
+	atomic_t held_bytes;
+};
+
+static inline struct mroce_econn *to_econn(struct mroce_conn *c)
+{
+	return container_of(c, struct mroce_econn, conn);
+}
+
+static inline u64 mroce_now(void)
+{
+	return ktime_get_ns();
+}
+
+static inline bool mroce_addr_equal(const struct mroce_addr *a, const struct mroce_addr *b)
+{
+	if (a->family != b->family)
+		return false;
+	if (a->family == MROCE_AF_INET)
+		return a->v4 == b->v4;
+	return a->scope_id == b->scope_id && !memcmp(a->v6, b->v6, sizeof(a->v6));
+}
+
+/* device.c */
+struct mroce_dev *mroce_dev_find(struct mroce_net_port *np, const struct mroce_addr *addr);
+void mroce_dev_put(struct mroce_dev *dev);
+void mroce_addr_to_gid(const struct mroce_addr *addr, union ib_gid *gid);
+
+/* conn.c */
+struct mroce_econn *mroce_econn_find(u32 cid);
+struct mroce_econn *mroce_econn_by_peer(struct mroce_dev *dev, const struct mroce_addr *dst,
+					u32 peer_cid);
+void mroce_econn_reap_unused(struct mroce_econn *econn);
+struct mroce_econn *mroce_econn_lookup(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 side);
+struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 hop_limit,
+				       u8 side, bool is_self);
+struct mroce_econn *mroce_econn_attach(struct mroce_dev *dev, const struct mroce_addr *src,
+				       const struct mroce_addr *dst, u8 tclass, u8 hop_limit,
+				       u8 side);
+void mroce_econn_detach(struct mroce_econn *econn);
+struct mroce_econn *mroce_econn_list(struct mroce_econn *econn);
+void mroce_econn_put(struct mroce_econn *econn);
+void mroce_econn_unlist(struct mroce_econn *econn);
+/* @lock held: (re)arms the timer for whatever comes next. */
+void mroce_econn_arm(struct mroce_econn *econn, u64 now);
+void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify);
+void mroce_econn_unlock(struct mroce_econn *econn);
+void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu);
+
+/* handshake.c */
+void mroce_hs_start(struct mroce_econn *econn, u64 now);	/* @lock held */
+void mroce_hs_timeout(struct mroce_econn *econn, u64 now);	/* no lock, BH off */
+void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
+		 unsigned int wire_len, const struct mroce_addr *src,
+		 const struct mroce_addr *dst, u8 tclass);
+void mroce_hs_unknown(struct mroce_net_port *np, u32 dcid, const struct mroce_addr *src,
+		      const struct mroce_addr *dst);
+void mroce_hs_close(struct mroce_econn *econn);
+/* Waits until no handshake of the device is being answered. */
+void mroce_hs_flush(void);
+
+/* lost.c: the peer went away or was reborn */
+void mroce_econn_lost_work(struct work_struct *work);
+void mroce_econn_lost(struct mroce_econn *econn);		/* any context */
+
+/* tx.c */
+void mroce_econn_pump(struct mroce_econn *econn);		/* no lock, BH off */
+void mroce_econn_pump_tasklet(struct tasklet_struct *t);
+void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
+int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
+unsigned int mroce_wqe_copy_out(struct mroce_dev *dev, struct ib_pd *pd,
+				const struct mroce_swqe *wqe, u32 offset, u32 len, void *to,
+				enum ib_wc_status *status);
+
+/* ops.c */
+extern const struct mroce_core_ops mroce_engine_ops;
+
+/* place.c */
+struct mroce_cursor;
+void mroce_place_batch(struct mroce_econn *econn, struct mroce_rxbatch *b);
+
+/* copy.c */
+void mroce_copy_ascending(void *dst, const void *src, size_t len);
+
+/* datagram.c */
+void mroce_dgram_rx(struct mroce_net_port *np, struct sk_buff *skb, unsigned int off,
+		    unsigned int len, const struct mroce_addr *src, const struct mroce_addr *dst);
+
+#endif /* _METAROCE_ENGINE_INTERNAL_H */

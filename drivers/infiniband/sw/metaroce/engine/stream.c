@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* RC queue pairs and their streams. */
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* IBTA 9.7.6.1.3: 4.096 us * 2^timeout. No device tries faster than this floor. */
+#define TIMEOUT_FLOOR	(16 * NSEC_PER_MSEC)
+
+/* IBTA table 45, in us: what the 5-bit RNR NAK timer field means. */
+static const u32 rnr_us[32] = {
+	655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920,
+	2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880,
+	163840, 245760, 327680, 491520,
+};
+
+static void set_attr(struct mroce_qp *qp, struct mroce_stream *s)
+{
+	const struct ib_qp_attr *a = &qp->attr;
+
+	s->attr.timeout_ns = a->timeout & 31 ?
+			     max_t(u64, 4096ULL << (a->timeout & 31), TIMEOUT_FLOOR) : 0;
+	s->attr.retry_cnt = a->retry_cnt;
+	s->attr.rnr_retry = a->rnr_retry;
+	s->attr.rnr_delay_us = rnr_us[a->min_rnr_timer & 31];
+	s->attr.max_rd_atomic = a->max_rd_atomic;
+	s->attr.max_dest_rd_atomic = a->max_dest_rd_atomic;
+}
+
+static int init_stream(struct mroce_qp *qp, struct mroce_stream *s, struct mroce_econn *econn)
+{
+	u32 answers = roundup_pow_of_two(max_t(u32, qp->attr.max_dest_rd_atomic, 1));
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->resp = kcalloc(answers, sizeof(*s->resp), GFP_KERNEL);
+	if (!s->resp)
+		return -ENOMEM;
+	s->resp_mask = answers - 1;
+	s->owner = qp;
+	s->sq = qp->sq.wqes;
+	s->sq_stride = qp->sq.stride;
+	s->sq_mask = qp->sq.entries - 1;
+	s->sq_tail = qp->sq.tail;
+	s->sq_next = s->sq_tail;
+	s->sq_seen = s->sq_tail;
+	set_attr(qp, s);
+	spin_lock_bh(&econn->lock);
+	mroce_stream_init(s, &econn->conn, qp->ibqp.qp_num, qp->attr.dest_qp_num,
+			  qp->ibqp.qp_num, get_random_u32());
+	spin_unlock_bh(&econn->lock);
+	err = xa_insert(&econn->streams, s->handle, s, GFP_KERNEL);
+	if (err) {
+		kfree(s->resp);
+		s->resp = NULL;
+	}
+	return err;
+}
+
+/* Takes a stopped stream out of its connection; its queues may be given back afterwards. */
+static void exit_stream(struct mroce_stream *s)
+{
+	struct mroce_econn *econn = to_econn(s->conn);
+
+	xa_erase(&econn->streams, s->handle);
+	wait_event(econn->idle_wq, ({
+		bool idle;
+
+		spin_lock_bh(&econn->lock);
+		idle = !mroce_stream_busy(s);
+		spin_unlock_bh(&econn->lock);
+		idle;
+	}));
+	spin_lock_bh(&econn->lock);
+	mroce_stream_unbind(s);
+	spin_unlock_bh(&econn->lock);
+	kfree(s->resp);
+	s->resp = NULL;
+}
+
+/* A QP connected to itself: the stream asks on side 0, its second half answers on side 1. */
+static int init_self(struct mroce_qp *qp, struct mroce_econn *econn)
+{
+	struct mroce_econn *twin = mroce_econn_attach(qp->dev, &qp->src, &qp->dst, econn->tclass,
+						      econn->hop_limit, 1);
+	int err;
+
+	if (IS_ERR(twin))
+		return PTR_ERR(twin);
+	qp->self = kzalloc(sizeof(*qp->self), GFP_KERNEL);
+	err = qp->self ? init_stream(qp, qp->self, twin) : -ENOMEM;
+	if (err) {
+		kfree(qp->self);
+		qp->self = NULL;
+		mroce_econn_detach(twin);
+		return err;
+	}
+	qp->self->half = true;
+	return 0;
+}
+
+int mroce_engine_qp_connect(struct mroce_qp *qp)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(&qp->attr.ah_attr);
+	u32 self_qpn = qp->ibqp.qp_num, peer_qpn = qp->attr.dest_qp_num;
+	bool self = mroce_addr_equal(&qp->src, &qp->dst);
+	struct mroce_econn *econn;
+	u8 side = self && self_qpn > peer_qpn;
+	int err;
+
+	econn = mroce_econn_attach(qp->dev, &qp->src, &qp->dst, grh->traffic_class & ~3,
+				   grh->hop_limit, side);
+	if (IS_ERR(econn))
+		return PTR_ERR(econn);
+	err = init_stream(qp, &qp->stream, econn);
+	if (err)
+		goto err_detach;
+	qp->econn = econn;
+	if (!self || self_qpn != peer_qpn)
+		return 0;
+	err = init_self(qp, econn);
+	if (err)
+		goto err_stream;
+	return 0;
+
+err_stream:
+	qp->econn = NULL;
+	spin_lock_bh(&econn->lock);
+	mroce_stream_stop(&qp->stream, mroce_now());
+	spin_unlock_bh(&econn->lock);
+	exit_stream(&qp->stream);
+err_detach:
+	mroce_econn_detach(econn);
+	return err;
+}
+
+void mroce_engine_qp_update(struct mroce_qp *qp)
+{
+	struct mroce_econn *econn = qp->econn;
+	MROCE_NOTIFY(notify);
+
+	if (!econn)
+		return;
+	mroce_econn_lock(econn, &notify);
+	set_attr(qp, &qp->stream);
+	mroce_stream_kick(&qp->stream, mroce_now());
+	mroce_econn_unlock(econn);
+	local_bh_disable();
+	mroce_econn_pump(econn);
+	local_bh_enable();
+	mroce_notify_flush(&notify);
+}
+
+static void stop_stream(struct mroce_stream *s)
+{
+	struct mroce_econn *econn;
+
+	if (!s || !s->conn)
+		return;
+	econn = to_econn(s->conn);
+	spin_lock_bh(&econn->lock);
+	mroce_stream_stop(s, mroce_now());
+	spin_unlock_bh(&econn->lock);
+	wait_event(econn->idle_wq, ({
+		bool idle;
+
+		spin_lock_bh(&econn->lock);
+		idle = !mroce_stream_busy(s);
+		spin_unlock_bh(&econn->lock);
+		idle;
+	}));
+	/* packets that are void now still have to arrive */
+	local_bh_disable();
+	mroce_econn_pump(econn);
+	local_bh_enable();
+}
+
+void mroce_engine_qp_stop(struct mroce_qp *qp)
+{
+	if (!qp->econn)
+		return;
+	stop_stream(&qp->stream);
+	stop_stream(qp->self);
+}
+
+void mroce_engine_qp_disconnect(struct mroce_qp *qp)
+{
+	struct mroce_econn *econn = qp->econn, *twin;
+
+	if (!econn)
+		return;
+	mroce_engine_qp_stop(qp);
+	if (qp->self) {
+		twin = to_econn(qp->self->conn);
+		exit_stream(qp->self);
+		kfree(qp->self);
+		qp->self = NULL;
+		mroce_econn_detach(twin);
+	}
+	exit_stream(&qp->stream);
+	qp->econn = NULL;
+	mroce_econn_detach(econn);
+}
+
+void mroce_engine_qp_kick(struct mroce_qp *qp)
+{
+	struct mroce_econn *econn;
+	MROCE_NOTIFY(notify);
+
+	local_bh_disable();
+	/* the QP may be on its way out in another thread: its reference is ours now */
+	rcu_read_lock();
+	econn = READ_ONCE(qp->econn);
+	if (!econn || !refcount_inc_not_zero(&econn->refs)) {
+		rcu_read_unlock();
+		local_bh_enable();
+		return;
+	}
+	rcu_read_unlock();
+	mroce_econn_lock(econn, &notify);
+	if (qp->stream.conn == &econn->conn) {
+		mroce_stream_post(&qp->stream, smp_load_acquire(&qp->sq.head), mroce_now());
+		if (econn->conn.state == MROCE_CONN_DEAD)
+			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, mroce_now());
+		else if (econn->conn.state == MROCE_CONN_CONNECTING && !econn->hs_tries)
+			mroce_hs_start(econn, mroce_now());
+	}
+	mroce_econn_unlock(econn);
+	mroce_econn_pump(econn);
+	local_bh_enable();
+	mroce_notify_flush(&notify);
+	mroce_econn_put(econn);
+}

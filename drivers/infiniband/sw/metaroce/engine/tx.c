@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * From the core to the wire: bursts become skbs, one CPU at a time per connection, with no lock
+ * held while they are built and sent.
+ */
+#include "internal.h"
+
+#define PUMP_BURSTS	64			/* in a row; then others get the CPU */
+#define RETRY_NS	(2 * NSEC_PER_MSEC)	/* no route, no memory */
+#define COPY_BELOW	256			/* payload bytes that are not worth a page reference */
+#define COPY_FLAT	2048			/* ... when the device takes few fragments */
+
+/* The region that the last packet used: consecutive packets need one look-up. */
+struct gather {
+	struct mroce_dev *dev;
+	struct mroce_burst_skb *b;
+	bool copy;
+	struct mroce_mr *mr;
+	struct ib_pd *pd;
+	u32 key;
+};
+
+static void gather_end(struct gather *g)
+{
+	if (g->mr)
+		mroce_mr_put(g->mr);
+	g->mr = NULL;
+}
+
+static int gather_region(struct gather *g, struct ib_pd *pd, u32 key, u64 va, u32 len, int access,
+			 bool remote)
+{
+	enum ib_wc_status status;
+
+	if (g->mr && g->pd == pd && g->key == key && !g->mr->dma && va >= g->mr->iova &&
+	    va - g->mr->iova + len <= g->mr->length)
+		return 0;
+	gather_end(g);
+	g->mr = mroce_mr_get(g->dev, pd, key, va, len, access, remote, &status);
+	if (!g->mr)
+		return -EACCES;
+	g->pd = pd;
+	g->key = key;
+	return 0;
+}
+
+static int gather_range(struct gather *g, u64 va, u32 len)
+{
+	struct page *page;
+	size_t off, n;
+	int err;
+
+	while (len) {
+		n = mroce_mr_page(g->mr, va, len, &page, &off);
+		if (g->copy)
+			err = mroce_skb_add_copy(g->b, page_address(page) + off, n);
+		else
+			err = mroce_skb_add_page(g->b, page, off, n);
+		if (err)
+			return err;
+		va += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int gather_request(struct gather *g, const struct mroce_txpkt *t)
+{
+	struct mroce_qp *qp = t->stream->owner;
+	struct mroce_swqe *wqe = (struct mroce_swqe *)mroce_stream_msg(t->stream, t->index);
+	u32 off = t->offset, len = t->len, i;
+	int err;
+
+	if (wqe->flags & MROCE_WQE_INLINE)
+		return mroce_skb_add_copy(g->b, wqe->data + off, len);
+	for (i = 0; len && i < wqe->num_sge; i++) {
+		const struct mroce_sge *sge = &wqe->sge[i];
+		u32 n;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(len, sge->length - off);
+		err = gather_region(g, qp->ibqp.pd, sge->lkey, sge->addr + off, n, 0, false);
+		if (!err)
+			err = gather_range(g, sge->addr + off, n);
+		if (err)
+			return err;
+		len -= n;
+		off = 0;
+	}
+	return len ? -EFAULT : 0;
+}
+
+static int gather_answer(struct gather *g, const struct mroce_txpkt *t)
+{
+	struct mroce_qp *qp = t->stream->owner;
+	struct mroce_resp *a = &t->stream->resp[t->index & t->stream->resp_mask];
+	int err;
+
+	if (t->source == MROCE_SRC_VALUE) {
+		__be64 value = cpu_to_be64(a->value);
+
+		return mroce_skb_add_copy(g->b, &value, sizeof(value));
+	}
+	err = gather_region(g, qp->ibqp.pd, a->rkey, a->va + t->offset, t->len,
+			    IB_ACCESS_REMOTE_READ, true);
+	return err ?: gather_range(g, a->va + t->offset, t->len);
+}
+
+/* Fragments that a packet may take; an upper bound. */
+static unsigned int max_frags(const struct gather *g, const struct mroce_txpkt *t)
+{
+	unsigned int pages = t->len / PAGE_SIZE + 2;
+
+	if (t->source != MROCE_SRC_REQUEST || g->copy)
+		return pages;
+	return pages + ((struct mroce_swqe *)mroce_stream_msg(t->stream, t->index))->num_sge;
+}
+
+static int add_packet(struct gather *g, const struct mroce_txpkt *t)
+{
+	int err = mroce_skb_add_header(g->b, t->hdr, t->hdr_len);
+
+	if (err)
+		return err;
+	switch (t->source) {
+	case MROCE_SRC_NONE:
+		return 0;
+	case MROCE_SRC_REQUEST:
+		return gather_request(g, t);
+	default:
+		return gather_answer(g, t);
+	}
+}
+
+static void local_error(struct mroce_econn *econn, struct mroce_txpkt *t)
+{
+	MROCE_NOTIFY(notify);
+
+	mroce_econn_lock(econn, &notify);
+	mroce_conn_local_error(&econn->conn, t, mroce_now());
+	mroce_econn_unlock(econn);
+	mroce_notify_flush(&notify);
+}
+
+static void xmit(struct mroce_econn *econn, struct mroce_burst_skb *b, u16 sport)
+{
+	if (!b->head)
+		return;
+	if (mroce_skb_xmit(econn->dev->np, b, &econn->route, econn->txq, sport, MROCE_UDP_PORT, true))
+		mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
+	b->head = NULL;
+}
+
+/*
+ * Sends a burst as one skb, or several if it does not fit. What can't be built is lost like a
+ * packet on the wire; its repair, or the stream's failure, is the core's business.
+ */
+static void send_burst(struct mroce_econn *econn)
+{
+	struct mroce_burst *burst = &econn->burst;
+	struct mroce_burst_skb b = {};
+	struct gather g = { .dev = econn->dev, .b = &b };
+	u32 i, start = 0;
+	int err;
+
+	for (i = 0; i < burst->count; i++) {
+		struct mroce_txpkt *t = &burst->pkts[i];
+
+		g.copy = t->len <= COPY_BELOW ||
+			 (!econn->route.frag_list && t->len <= COPY_FLAT);
+		if (b.head && !mroce_skb_room(&b, max_frags(&g, t)))
+			xmit(econn, &b, burst->path->sport);
+		if (!b.head) {
+			start = i;
+			if (mroce_skb_start(&b, &econn->route, burst->seg_size, burst->count - i)) {
+				mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
+				break;
+			}
+		}
+		err = add_packet(&g, t);
+		if (!err)
+			continue;
+		/* an skb that broke inside of a packet is of no use: start over without it */
+		mroce_skb_abort(&b);
+		b.head = NULL;
+		if (err == -EACCES || err == -EFAULT)
+			local_error(econn, t);
+		else
+			mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
+		if (i > start && err != -ENOBUFS)
+			mroce_count_n(econn->dev, MROCE_CNT_TX_DROPS, i - start);
+	}
+	xmit(econn, &b, burst->path->sport);
+	gather_end(&g);
+}
+
+/* Return: whether something may be sent. */
+static bool route_ready(struct mroce_econn *econn)
+{
+	u16 mtu = econn->route.mtu;
+
+	if (mroce_route_refresh(econn->dev->np, &econn->route)) {
+		mroce_count(econn->dev, MROCE_CNT_TX_NO_ROUTE);
+		return false;
+	}
+	if (unlikely(mtu && econn->route.mtu < mtu)) {
+		/* new packets are cut smaller; those that are cut travel in IP fragments */
+		spin_lock_bh(&econn->lock);
+		mroce_econn_set_mtu(econn, econn->route.mtu);
+		spin_unlock_bh(&econn->lock);
+	}
+	return true;
+}
+
+/* Sends one burst. Return: false if there is nothing more to do, or it must wait. */
+static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
+{
+	bool full = mroce_txq_bytes(econn->txq) > MROCE_TXQ_LIMIT && mroce_txq_wait(econn->txq);
+	bool ready = !full && route_ready(econn);
+	u64 now = mroce_now();
+	u32 n = 0;
+
+	mroce_econn_lock(econn, notify);
+	if (ready && !econn->gone) {
+		econn->burst.max_count = econn->route.max_segs;
+		n = mroce_conn_next_burst(&econn->conn, &econn->burst, now);
+	} else if (!full) {
+		econn->pump_at = now + RETRY_NS;
+	}
+	if (!n) {
+		if (econn->pump_again && ready) {
+			econn->pump_again = false;
+			mroce_econn_unlock(econn);
+			return true;
+		}
+		econn->pumping = false;
+		mroce_econn_arm(econn, now);
+	}
+	mroce_econn_unlock(econn);
+	if (!n)
+		return false;
+
+	send_burst(econn);
+
+	mroce_econn_lock(econn, notify);
+	mroce_conn_burst_sent(&econn->conn, &econn->burst, now);
+	if (waitqueue_active(&econn->idle_wq))
+		wake_up(&econn->idle_wq);
+	mroce_econn_unlock(econn);
+	return true;
+}
+
+void mroce_econn_pump(struct mroce_econn *econn)
+{
+	MROCE_NOTIFY(notify);
+	unsigned int left = PUMP_BURSTS;
+	bool mine;
+
+	spin_lock_bh(&econn->lock);
+	mine = !econn->pumping && !econn->gone && econn->conn.state == MROCE_CONN_UP;
+	if (mine)
+		econn->pumping = true;
+	else if (econn->pumping)
+		econn->pump_again = true;
+	if (!mine && !econn->gone)
+		mroce_econn_arm(econn, mroce_now());
+	spin_unlock_bh(&econn->lock);
+	if (!mine)
+		return;
+
+	local_bh_disable();
+	while (pump_one(econn, &notify)) {
+		if (--left)
+			continue;
+		spin_lock(&econn->lock);
+		econn->pumping = false;
+		if (!econn->gone)
+			tasklet_schedule(&econn->pump_tasklet);
+		spin_unlock(&econn->lock);
+		break;
+	}
+	local_bh_enable();
+	mroce_notify_flush(&notify);
+}
+
+void mroce_econn_pump_tasklet(struct tasklet_struct *t)
+{
+	mroce_econn_pump(container_of(t, struct mroce_econn, pump_tasklet));
+}
+
+int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)
+{
+	u16 sport = READ_ONCE(econn->conn.paths[0].sport) ?: MROCE_UDP_PORT;
+	int err;
+
+	spin_lock_bh(&econn->ack_lock);
+	err = mroce_route_refresh(econn->dev->np, &econn->ack_route);
+	if (!err)
+		err = mroce_net_send(econn->dev->np, &econn->ack_route, sport, MROCE_UDP_PORT,
+				     false, data, len);
+	spin_unlock_bh(&econn->ack_lock);
+	if (err)
+		mroce_count(econn->dev, err == -ENOBUFS || err == -ENOMEM ?
+			    MROCE_CNT_TX_DROPS : MROCE_CNT_TX_NO_ROUTE);
+	return err;
+}
+
+static DEFINE_PER_CPU(u8[MROCE_ACK_MAX_LEN], ack_buf);
+
+/* BH disabled. A lost acknowledgment is repeated by what comes next. */
+void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack)
+{
+	u8 *buf = *this_cpu_ptr(&ack_buf);
+
+	mroce_econn_send_small(econn, buf, mroce_wire_put_ack(ack, buf));
+}
