@@ -55,7 +55,6 @@ TEST_F(PabiFixture, DataPathOpsArriveInTheContext)
 TEST_F(PabiFixture, ControlOpsArriveInTheContext)
 {
 	const ibv_context_ops &ops = ctx.context.ops;
-	EXPECT_OP(ops._compat_query_port, query_port);
 	EXPECT_OP(ops._compat_alloc_pd, alloc_pd);
 	EXPECT_OP(ops._compat_dealloc_pd, dealloc_pd);
 	EXPECT_OP(ops._compat_reg_mr, reg_mr);

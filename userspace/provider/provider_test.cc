@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 // The whole provider under the installed libibverbs, on a kernel that the test
-// plays: commands arrive by write(), rings are mapped from its descriptor.
+// plays: commands arrive by write() and ioctl(), rings are mapped from its descriptor.
 //
 //   ibv_*() -> libibverbs -> provider -> ibv_cmd_*() -> write() -> FakeKernel
+//                                                       ioctl()
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "test_support.h"
 
@@ -21,6 +23,7 @@ extern "C" void verbs_register_driver_34(const verbs_device_ops *ops)
 }
 
 using mroce_test::FakeKernel;
+using mroce_test::IoctlCommand;
 
 namespace {
 
@@ -164,30 +167,29 @@ struct ProviderTest : testing::Test {
 			a.drv.cq = cq_ring = make_ring(16, cqe_size);
 			return FakeKernel::answer<ib_uverbs_create_cq>(cmd, a);
 		});
-		kernel.on(IB_USER_VERBS_CMD_CREATE_SRQ,
-			  [this](const uint8_t *cmd, size_t) {
-			Answer<ib_uverbs_create_srq_resp,
-			       mroce_create_srq_resp> a{};
-			a.ib()->srq_handle = 7;
-			a.ib()->max_wr = 16;
-			a.ib()->max_sge = 2;
-			a.drv.rq = rq_ring = make_ring(16, 48);
-			return FakeKernel::answer<ib_uverbs_create_srq>(cmd, a);
+		kernel.on_ioctl(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE,
+				[this](IoctlCommand &c) {
+			mroce_create_srq_resp drv{};
+			drv.rq = rq_ring = make_ring(16, 48);
+			c.put_handle(UVERBS_ATTR_CREATE_SRQ_HANDLE, 7);
+			c.put(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, 16u);
+			c.put(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, 2u);
+			c.put(UVERBS_ATTR_UHW_OUT, drv);
+			return 0;
 		});
-		kernel.on(IB_USER_VERBS_CMD_CREATE_QP,
-			  [this](const uint8_t *cmd, size_t) {
-			auto c = payload<ib_uverbs_create_qp>(cmd);
-			Answer<ib_uverbs_create_qp_resp,
-			       mroce_create_qp_resp> a{};
-			a.ib()->qp_handle = 8;
-			a.ib()->qpn = kQpn;
-			a.ib()->max_send_wr = a.ib()->max_recv_wr = 8;
-			a.ib()->max_send_sge = a.ib()->max_recv_sge = 2;
-			a.ib()->max_inline_data = 128;
-			a.drv.sq = sq_ring = make_ring(8, sq_entry_size);
-			if (!c.is_srq)
-				a.drv.rq = rq_ring = make_ring(8, 48);
-			return FakeKernel::answer<ib_uverbs_create_qp>(cmd, a);
+		kernel.on_ioctl(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE,
+				[this](IoctlCommand &c) {
+			qps_made++;
+			mroce_create_qp_resp drv{};
+			drv.sq = sq_ring = make_ring(8, sq_entry_size);
+			if (!c.find(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE))
+				drv.rq = rq_ring = make_ring(8, 48);
+			c.put_handle(UVERBS_ATTR_CREATE_QP_HANDLE, 8);
+			c.put(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, kQpn);
+			c.put(UVERBS_ATTR_CREATE_QP_RESP_CAP,
+			      ib_uverbs_qp_cap{8, 8, 2, 2, 128});
+			c.put(UVERBS_ATTR_UHW_OUT, drv);
+			return 0;
 		});
 		kernel.on(IB_USER_VERBS_CMD_MODIFY_QP,
 			  [this](const uint8_t *cmd, size_t) {
@@ -238,6 +240,7 @@ struct ProviderTest : testing::Test {
 	FakeKernel kernel;
 	uint8_t *memory = nullptr;
 	uint64_t next_offset = 0;
+	int qps_made = 0;
 	uint32_t abi_version = MROCE_UVERBS_ABI_VERSION;
 	uint32_t cqe_size = sizeof(mroce_cqe);
 	uint32_t sq_entry_size = sizeof(mroce_send_wqe) + 128;
@@ -286,6 +289,71 @@ TEST_F(ProviderTest, RegistersMemoryAtAnotherAddress)
 	EXPECT_EQ(reg->pd_handle, 3u);
 	EXPECT_EQ(reg->access_flags, uint32_t{IBV_ACCESS_LOCAL_WRITE});
 	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(ProviderTest, ReregistersMemory)
+{
+	ASSERT_TRUE(open());
+	char buf[64];
+	ibv_mr *mr = ibv_reg_mr(pd, buf, sizeof(buf), 0);
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(reg->hca_va, reinterpret_cast<uintptr_t>(buf));
+	std::unique_ptr<ib_uverbs_rereg_mr> seen{new ib_uverbs_rereg_mr()};
+	kernel.on(IB_USER_VERBS_CMD_REREG_MR,
+		  [&](const uint8_t *cmd, size_t) {
+		*seen = payload<ib_uverbs_rereg_mr>(cmd);
+		ib_uverbs_rereg_mr_resp r{};
+		r.lkey = r.rkey = 0x1302;
+		return FakeKernel::answer<ib_uverbs_rereg_mr>(cmd, r);
+	});
+	ASSERT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+			       buf + 8, 32, 0), 0);
+	EXPECT_EQ(mr->rkey, 0x1302u);
+	EXPECT_EQ(seen->mr_handle, 4u);
+	EXPECT_EQ(seen->flags, uint32_t{IBV_REREG_MR_CHANGE_TRANSLATION});
+	EXPECT_EQ(seen->start, reinterpret_cast<uintptr_t>(buf + 8));
+	EXPECT_EQ(seen->hca_va, seen->start);
+	EXPECT_EQ(seen->length, 32u);
+	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(ProviderTest, QueriesPortAndQp)
+{
+	ASSERT_TRUE(open());
+	ib_uverbs_query_port_resp port{};
+	port.state = IBV_PORT_ACTIVE;
+	port.active_mtu = IBV_MTU_4096;
+	port.gid_tbl_len = 16;
+	port.link_layer = IBV_LINK_LAYER_ETHERNET;
+	reply<ib_uverbs_query_port>(IB_USER_VERBS_CMD_QUERY_PORT, port);
+	ibv_port_attr attr{};
+	ASSERT_EQ(ibv_query_port(ctx, 1, &attr), 0);
+	EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
+	EXPECT_EQ(attr.active_mtu, IBV_MTU_4096);
+	EXPECT_EQ(attr.gid_tbl_len, 16);
+	EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_ETHERNET);
+
+	ibv_cq *cq = ibv_create_cq(ctx, 10, nullptr, nullptr, 0);
+	ibv_qp *qp = make_qp(cq);
+	ASSERT_NE(qp, nullptr);
+	kernel.on(IB_USER_VERBS_CMD_QUERY_QP,
+		  [](const uint8_t *cmd, size_t) {
+		EXPECT_EQ(payload<ib_uverbs_query_qp>(cmd).qp_handle, 8u);
+		ib_uverbs_query_qp_resp r{};
+		r.qp_state = IBV_QPS_ERR;
+		r.dest_qp_num = 9;
+		return FakeKernel::answer<ib_uverbs_query_qp>(cmd, r);
+	});
+	ibv_qp_attr qp_attr{};
+	ibv_qp_init_attr init{};
+	ASSERT_EQ(ibv_query_qp(qp, &qp_attr, IBV_QP_STATE, &init), 0);
+	EXPECT_EQ(qp_attr.qp_state, IBV_QPS_ERR);
+	EXPECT_EQ(qp_attr.dest_qp_num, 9u);
+	EXPECT_EQ(ibv_query_qp_data_in_order(qp, IBV_WR_SEND, 0), 0);
+	EXPECT_EQ(ibv_destroy_qp(qp), 0);
+	EXPECT_EQ(ibv_destroy_cq(cq), 0);
 	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
 }
 
@@ -431,7 +499,7 @@ TEST_F(ProviderTest, WhatIsNotThereIsNotSupported)
 	attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
 	EXPECT_EQ(ibv_create_qp_ex(ctx, &attr), nullptr);
 	EXPECT_EQ(errno, EOPNOTSUPP);
-	EXPECT_EQ(kernel.count(IB_USER_VERBS_CMD_CREATE_QP),
+	EXPECT_EQ(qps_made,
 		  kernel.count(IB_USER_VERBS_CMD_DESTROY_QP));
 	// Programs probe with a bad descriptor and look at errno.
 	EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, -1, 0), nullptr);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "test_support.h"
 
+#include <gtest/gtest.h>
+
 #include <cerrno>
 #include <cstdarg>
 #include <sys/mman.h>
@@ -24,7 +26,6 @@ extern "C" ssize_t write(int fd, const void *buf, size_t size)
 	return static_cast<ssize_t>(size);
 }
 
-// A kernel without ioctl commands: libibverbs then falls back to write().
 extern "C" int ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
@@ -32,8 +33,12 @@ extern "C" int ioctl(int fd, unsigned long request, ...)
 	void *arg = va_arg(args, void *);
 	va_end(args);
 	if (current && fd == current->fd()) {
-		errno = ENOTTY;
-		return -1;
+		int err = request == RDMA_VERBS_IOCTL ?
+			current->handle_ioctl(
+				static_cast<ib_uverbs_ioctl_hdr *>(arg)) :
+			ENOTTY;
+		errno = err;
+		return err ? -1 : 0;
 	}
 	return static_cast<int>(syscall(SYS_ioctl, fd, request, arg));
 }
@@ -83,6 +88,37 @@ int FakeKernel::handle(const void *buf, size_t size)
 	seen_[hdr.command]++;
 	auto it = handlers_.find(hdr.command);
 	return it == handlers_.end() ? EOPNOTSUPP : it->second(cmd, size);
+}
+
+void FakeKernel::on_ioctl(uint16_t object, uint16_t method,
+			  IoctlHandler handler)
+{
+	ioctls_[{object, method}] = std::move(handler);
+}
+
+int FakeKernel::handle_ioctl(ib_uverbs_ioctl_hdr *hdr)
+{
+	IoctlCommand cmd(hdr);
+	// The real one demands the driver's own number in every header.
+	EXPECT_EQ(cmd.driver(), uint32_t{MROCE_DRIVER_ID});
+	auto it = ioctls_.find({cmd.object(), cmd.method()});
+	return it == ioctls_.end() ? EPROTONOSUPPORT : it->second(cmd);
+}
+
+ib_uverbs_attr *IoctlCommand::find(uint16_t id)
+{
+	for (uint16_t i = 0; i < hdr_->num_attrs; i++)
+		if (hdr_->attrs[i].attr_id == id)
+			return &hdr_->attrs[i];
+	return nullptr;
+}
+
+void IoctlCommand::put_bytes(uint16_t id, const void *value, size_t size)
+{
+	ib_uverbs_attr *attr = find(id);
+	ASSERT_NE(attr, nullptr) << "attribute " << id;
+	ASSERT_GE(attr->len, size) << "attribute " << id;
+	std::memcpy(reinterpret_cast<void *>(attr->data), value, size);
 }
 
 int FakeKernel::respond(const uint8_t *cmd, uint64_t where, const void *resp,

@@ -7,7 +7,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
+#include <utility>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "metaroce.h"
 
@@ -55,10 +56,32 @@ class MemoryRing {
 	std::unique_ptr<uint8_t, Free> base_;
 };
 
-// Answers what is written to one file descriptor.
+// One command of the ioctl interface: a header and attributes.
+class IoctlCommand {
+ public:
+	explicit IoctlCommand(ib_uverbs_ioctl_hdr *hdr) : hdr_(hdr) {}
+
+	uint16_t object() const { return hdr_->object_id; }
+	uint16_t method() const { return hdr_->method_id; }
+	uint32_t driver() const { return hdr_->driver_id; }
+	ib_uverbs_attr *find(uint16_t id);
+	void put_handle(uint16_t id, uint32_t handle) { find(id)->data = handle; }
+	// Fails the test when the caller has less room than @value takes.
+	template <typename T> void put(uint16_t id, const T &value)
+	{
+		put_bytes(id, &value, sizeof(value));
+	}
+
+ private:
+	void put_bytes(uint16_t id, const void *value, size_t size);
+	ib_uverbs_ioctl_hdr *hdr_;
+};
+
+// Answers the commands that come to one file descriptor.
 class FakeKernel {
  public:
 	using Handler = std::function<int(const uint8_t *cmd, size_t size)>;
+	using IoctlHandler = std::function<int(IoctlCommand &cmd)>;
 
 	FakeKernel();
 	~FakeKernel();
@@ -69,6 +92,8 @@ class FakeKernel {
 	int count(uint32_t command) const;
 	// Called for @command; returns 0 or an errno value.
 	void on(uint32_t command, Handler handler);
+	// The same for ioctl commands; those without fall back to write().
+	void on_ioctl(uint16_t object, uint16_t method, IoctlHandler handler);
 
 	// Copies @answer to where the command wants its response.
 	template <typename Cmd, typename Resp>
@@ -81,6 +106,7 @@ class FakeKernel {
 	}
 
 	int handle(const void *buf, size_t size);
+	int handle_ioctl(ib_uverbs_ioctl_hdr *hdr);
 
  private:
 	static int respond(const uint8_t *cmd, uint64_t where,
@@ -88,6 +114,7 @@ class FakeKernel {
 	int fd_;
 	std::map<uint32_t, int> seen_;
 	std::map<uint32_t, Handler> handlers_;
+	std::map<std::pair<uint16_t, uint16_t>, IoctlHandler> ioctls_;
 };
 
 // A QP in RTS with rings in memory, whose doorbells reach a FakeKernel.
