@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Completion queues: create, poll, clean, resize, destroy. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Extended polling. Each entry is copied out and consumed at once, so the
  * readers look at memory of our own and end_poll has nothing to count: after

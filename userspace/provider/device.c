@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Registration with libibverbs, the device, the context and its table. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Protection domains, memory regions, memory windows. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Holds our declarations of the private ABI against the installed library: a
 // table of marks goes through its verbs_set_ops(), and each mark must come out
 // at the public member that libibverbs calls for that verb.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Classic posting: what stands in the ring, what is refused, which doorbells.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The whole provider under the installed libibverbs, on a kernel that the test
 // plays: commands arrive by write() and ioctl(), rings are mapped from its descriptor.
 //

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queue pairs: create, query, modify, destroy. Posting is in post.c and wr.c. */
 #include <errno.h>
 #include <stdlib.h>

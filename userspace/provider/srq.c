@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Shared receive queues; posting to them is in post.c. */
 #include <errno.h>
 #include <stdlib.h>

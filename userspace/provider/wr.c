@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Extended posting (ibv_wr_*). Requests are written into the ring as the calls
  * come; wr_complete publishes the batch with one doorbell, wr_abort forgets it.
