@@ -233,14 +233,16 @@ bool mroce_txq_wait(struct mroce_txq *txq);
  * @dport: UDP destination port, host order
  * @ecn_capable: set ECT(0)
  *
- * BH disabled. Checksum partial, DF set, not tracked by conntrack. Return: 0 or -errno (-ENOBUFS:
- * dropped by the queueing discipline or device).
+ * BH disabled. Checksum partial, DF set, not tracked by conntrack. Packets that were cut before the
+ * MTU shrank, and are larger than @rt->mtu now, go in IP fragments, without DF. Return: 0 or -errno
+ * (-ENOBUFS: dropped by the queueing discipline or device).
  */
 int mroce_skb_xmit(struct mroce_net_port *np, struct mroce_burst_skb *b, struct mroce_route *rt,
 		   struct mroce_txq *txq, u16 sport, u16 dport, bool ecn_capable);
 
-/* A small datagram from a flat buffer: acknowledgments, handshake. BH disabled; @rt refreshed.
- * Returns like above.
+/* A datagram from a flat buffer: acknowledgments, handshake, path MTU probes (always DF; larger
+ * than @rt->mtu is fine as long as the device takes it). BH disabled; @rt refreshed. Returns like
+ * above.
  */
 int mroce_net_send(struct mroce_net_port *np, struct mroce_route *rt, u16 sport, u16 dport,
 		   bool ecn_capable, const void *data, unsigned int len);

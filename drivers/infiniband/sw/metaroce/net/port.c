@@ -47,6 +47,8 @@ static void mroce_socks_close(struct mroce_net_port *np)
 {
 	unsigned int i;
 
+	if (!np->nsocks)	/* went with the netns */
+		return;
 	for (i = 0; i < np->nsocks; i++)
 		mroce_sock_close(&np->socks[i]);
 	synchronize_rcu();

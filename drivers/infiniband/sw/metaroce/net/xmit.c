@@ -19,6 +19,7 @@ struct mroce_xmit {
 	struct dst_entry *dst;
 	u16 sport, dport;
 	u8 dsfield;
+	bool fragment;		/* larger than the MTU: in IP fragments */
 };
 
 static void mroce_push_udp(struct sk_buff *skb, const struct mroce_xmit *x)
@@ -42,8 +43,9 @@ static void mroce_push_udp(struct sk_buff *skb, const struct mroce_xmit *x)
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
-static void mroce_push_ipv4(struct sk_buff *skb, const struct mroce_xmit *x)
+static void mroce_push_ipv4(struct net *net, struct sk_buff *skb, const struct mroce_xmit *x)
 {
+	unsigned int segs = max_t(unsigned int, skb_shinfo(skb)->gso_segs, 1);
 	struct iphdr *iph;
 
 	skb_push(skb, sizeof(*iph));
@@ -52,12 +54,14 @@ static void mroce_push_ipv4(struct sk_buff *skb, const struct mroce_xmit *x)
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tos = x->dsfield;
-	iph->id = 0;			/* DF: never a fragment */
-	iph->frag_off = htons(IP_DF);
+	iph->frag_off = x->fragment ? 0 : htons(IP_DF);
 	iph->ttl = x->rt->hop_limit ?: ip4_dst_hoplimit(x->dst);
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = x->rt->src.v4;
 	iph->daddr = x->rt->dst_addr.v4;
+	iph->id = 0;			/* says nothing without fragments */
+	if (x->fragment)
+		__ip_select_ident(net, iph, segs);
 	skb->protocol = htons(ETH_P_IP);
 }
 
@@ -90,9 +94,10 @@ static int mroce_xmit(struct mroce_net_port *np, struct net *net, struct sk_buff
 	nf_ct_set(skb, NULL, IP_CT_UNTRACKED);
 #endif
 	skb_dst_set_noref(skb, x->dst);
+	skb->ignore_df = x->fragment;
 	mroce_push_udp(skb, x);
 	if (x->rt->dst_addr.family == MROCE_AF_INET) {
-		mroce_push_ipv4(skb, x);
+		mroce_push_ipv4(net, skb, x);
 		err = ip_local_out(net, np->sk4, skb);
 	} else {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -107,17 +112,27 @@ static int mroce_xmit(struct mroce_net_port *np, struct net *net, struct sk_buff
 	return err;
 }
 
+/* The IP length of the burst's packets. */
+static unsigned int mroce_burst_iplen(const struct mroce_burst_skb *b, const struct mroce_route *rt)
+{
+	unsigned int iphdr = rt->dst_addr.family == MROCE_AF_INET ? sizeof(struct iphdr) :
+								    sizeof(struct ipv6hdr);
+
+	return iphdr + sizeof(struct udphdr) + b->seg_size;
+}
+
 /* All packets but the last have the same length, and the last is no longer. */
 static bool mroce_burst_valid(const struct sk_buff *skb, u16 seg_size, u16 segs)
 {
 	return skb->len <= segs * seg_size && skb->len > (segs - 1) * seg_size;
 }
 
-int mroce_skb_xmit(struct mroce_net_port *np, struct mroce_burst_skb *b, struct mroce_route *rt,
-		   struct mroce_txq *txq, u16 sport, u16 dport, bool ecn_capable)
+static int mroce_burst_xmit(struct mroce_net_port *np, struct mroce_burst_skb *b,
+			    struct mroce_route *rt, struct mroce_txq *txq, u16 sport, u16 dport,
+			    bool ecn_capable, bool fragment)
 {
 	struct mroce_xmit x = {
-		.rt = rt, .sport = sport, .dport = dport,
+		.rt = rt, .sport = sport, .dport = dport, .fragment = fragment,
 		.dsfield = (rt->tclass & ~INET_ECN_MASK) |
 			   (ecn_capable ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT),
 	};
@@ -160,6 +175,15 @@ drop:
 	return err;
 }
 
+int mroce_skb_xmit(struct mroce_net_port *np, struct mroce_burst_skb *b, struct mroce_route *rt,
+		   struct mroce_txq *txq, u16 sport, u16 dport, bool ecn_capable)
+{
+	/* cut before the MTU shrank */
+	bool fragment = mroce_burst_iplen(b, rt) > rt->mtu;
+
+	return mroce_burst_xmit(np, b, rt, txq, sport, dport, ecn_capable, fragment);
+}
+
 int mroce_net_send(struct mroce_net_port *np, struct mroce_route *rt, u16 sport, u16 dport,
 		   bool ecn_capable, const void *data, unsigned int len)
 {
@@ -177,5 +201,5 @@ int mroce_net_send(struct mroce_net_port *np, struct mroce_route *rt, u16 sport,
 		return err;
 	}
 	b.segs = 1;
-	return mroce_skb_xmit(np, &b, rt, NULL, sport, dport, ecn_capable);
+	return mroce_burst_xmit(np, &b, rt, NULL, sport, dport, ecn_capable, false);
 }
