@@ -223,13 +223,15 @@ struct mroce_stream {
 	/* scheduling */
 	struct list_head active;	/* in conn->active while something can be cut */
 	s32 deficit;
-	u32 refused;		/* list of refused packets, in packet numbers */
+	u32 refused;		/* list of refused pieces: conn->pieces */
 	u32 refused_tail;
-	u64 resume_at;		/* refused: not before; MROCE_NEVER: nothing refused */
+	u64 resume_at;		/* refused: not before; MROCE_NEVER: now, or nothing refused */
+	u64 resumed_at;		/* what was sent before and is refused is no new try */
 	u64 open_at;		/* next OPEN */
 	u32 open_backoff_us;
 	u8 query_backoff;
 	u32 rnr_count;
+	bool rnr_over;		/* rnr_retry is exhausted: txmsg.nak says for which */
 	u64 progress_at;	/* last progress */
 	u64 query_at;		/* ask for the state: nothing is in flight, yet not all is done */
 	u32 pins;		/* bursts being built, copies being made */
@@ -252,6 +254,7 @@ struct mroce_stream {
 	u32 rx_held;		/* packets held */
 	u32 rx_maxdep;		/* largest distance among them */
 	u8 rx_nak;		/* what is wrong with message exec_msn */
+	bool rx_gone;		/* the peer's end is gone: what it left incomplete stays so */
 	u8 news;		/* times the state is still to be reported */
 	struct list_head newsy;	/* in conn->newsy */
 };
@@ -426,6 +429,7 @@ struct mroce_core_ops {
 #define MROCE_WINDOW		4096	/* packets ahead of the oldest; a power of two */
 #define MROCE_HOLD_POOL		1024	/* packets held out of order */
 #define MROCE_MSG_POOL		1024	/* messages incomplete or out of order */
+#define MROCE_PIECES		(2 * MROCE_WINDOW)	/* refused ones and the window */
 
 /* A packet of the connection that is not acknowledged yet. */
 struct mroce_txrec {
@@ -447,7 +451,15 @@ enum mroce_txrec_state {
 	MROCE_TX_FREE,
 	MROCE_TX_FLYING,	/* on its path's list */
 	MROCE_TX_RESEND,	/* on conn->resend */
-	MROCE_TX_REFUSED,	/* on stream->refused */
+};
+
+/* A packet that the peer refused: it is cut again, under another number. */
+struct mroce_piece {
+	u32 next;		/* MROCE_NONE: the last */
+	u32 index;
+	u32 offset;
+	u16 len;
+	u8 op;
 };
 
 struct mroce_rxmsg {
@@ -509,9 +521,12 @@ struct mroce_conn {
 	u32 resend, resend_tail;	/* packets to be sent again first */
 	u32 resend_count;
 	u64 rng;			/* xorshift: source ports */
+	struct mroce_piece *pieces;	/* MROCE_PIECES of them */
+	u32 piece_free, pieces_used;
 
 	/* receiving */
 	u64 *claimed;			/* one bit per packet number of the window */
+	u64 *voided;			/* ... refused; of the window and the one before */
 	u32 rx_base;
 	struct mroce_rxpath rxpaths[MROCE_MAX_PATHS];
 	struct mroce_rxpkt *hold_free;

@@ -74,20 +74,27 @@ static void add_paths(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 
 static void add_streams(struct mroce_conn *c, struct mroce_ack *a)
 {
-	struct mroce_stream *s, *tmp;
+	struct mroce_stream *s, *first = NULL;
 
 	a->nstreams = 0;
-	list_for_each_entry_safe(s, tmp, &c->newsy, newsy) {
+	/* those that were reported go to the end: no stream starves the others */
+	while (!list_empty(&c->newsy) && a->nstreams < MROCE_ACK_MAX_STREAMS) {
 		struct mroce_ack_stream *b;
 
-		if (a->nstreams == MROCE_ACK_MAX_STREAMS)
+		s = list_first_entry(&c->newsy, struct mroce_stream, newsy);
+		if (s == first)
 			break;
 		b = &a->streams[a->nstreams++];
 		b->handle = s->peer_handle;
 		b->msn = s->exec_msn;
 		b->nak = s->rx_nak;
-		if (!--s->news)
+		if (!--s->news) {
 			list_del_init(&s->newsy);
+			continue;
+		}
+		list_move_tail(&s->newsy, &c->newsy);
+		if (!first)
+			first = s;
 	}
 }
 

@@ -6,14 +6,23 @@
  */
 #include "internal.h"
 
+/*
+ * The peer may have all of an answer while its path acknowledgment is still under way, and
+ * ask the next question: that one waits.
+ */
+bool mroce_answer_room(const struct mroce_stream *s)
+{
+	return !s->resp || s->resp_head - s->resp_tail <= s->resp_mask;
+}
+
 u8 mroce_answer_add(struct mroce_stream *s, const struct mroce_rxmsg *m)
 {
 	struct mroce_resp *a;
 	u64 value = 0;
 	u8 nak;
 
-	if (!s->resp || s->resp_head - s->resp_tail > s->resp_mask)
-		return MROCE_NAK_INV_REQ;	/* more than it was allowed */
+	if (!s->resp)
+		return MROCE_NAK_INV_REQ;
 	nak = s->conn->ops->check(s, m->op, m->rkey, m->addr,
 				  m->op == MROCE_OP_READ ? m->length : 8);
 	if (nak)
@@ -40,7 +49,8 @@ u8 mroce_answer_add(struct mroce_stream *s, const struct mroce_rxmsg *m)
 
 bool mroce_answer_pending(const struct mroce_stream *s)
 {
-	return s->resp_next != s->resp_head;
+	/* a question may overtake the OPEN_ACK that says where the answer goes */
+	return s->announced && s->resp_next != s->resp_head;
 }
 
 u32 mroce_answer_cut(struct mroce_conn *c, struct mroce_stream *s)
@@ -72,6 +82,8 @@ void mroce_answer_delivered(struct mroce_stream *s, u32 index, u64 now)
 
 void mroce_answer_reap(struct mroce_stream *s, u64 now)
 {
+	u32 before = s->resp_tail;
+
 	while (s->resp_tail != s->resp_next) {
 		struct mroce_resp *a = mroce_resp_at(s, s->resp_tail);
 
@@ -79,6 +91,9 @@ void mroce_answer_reap(struct mroce_stream *s, u64 now)
 			break;
 		s->resp_tail++;
 	}
+	if (s->resp_tail == before || s->state == MROCE_STREAM_ERROR)
+		return;
 	if (s->resp_tail == s->resp_head)
 		mroce_stream_answers_done(s, now);
+	mroce_stream_advance(s, NULL, now);
 }

@@ -18,7 +18,8 @@ static const struct mroce_conn_cfg default_cfg = {
 
 size_t mroce_conn_mem(void)
 {
-	return MROCE_WINDOW * sizeof(struct mroce_txrec) + CLAIMED_WORDS * sizeof(u64) +
+	return MROCE_WINDOW * sizeof(struct mroce_txrec) + 3 * CLAIMED_WORDS * sizeof(u64) +
+	       MROCE_PIECES * sizeof(struct mroce_piece) +
 	       MROCE_HOLD_POOL * sizeof(struct mroce_rxpkt) +
 	       MROCE_MSG_POOL * sizeof(struct mroce_rxmsg);
 }
@@ -43,7 +44,8 @@ static void init_pools(struct mroce_conn *c, void *mem)
 
 	c->tx = mem;
 	c->claimed = (u64 *)(c->tx + MROCE_WINDOW);
-	c->hold_mem = (struct mroce_rxpkt *)(c->claimed + CLAIMED_WORDS);
+	c->voided = c->claimed + CLAIMED_WORDS;
+	c->hold_mem = (struct mroce_rxpkt *)(c->voided + 2 * CLAIMED_WORDS);
 	c->msg_mem = (struct mroce_rxmsg *)(c->hold_mem + MROCE_HOLD_POOL);
 	for (i = MROCE_HOLD_POOL; i--;) {
 		c->hold_mem[i].next = c->hold_free;
@@ -54,6 +56,9 @@ static void init_pools(struct mroce_conn *c, void *mem)
 		c->msg_free = &c->msg_mem[i];
 	}
 	c->msg_left = MROCE_MSG_POOL;
+	c->pieces = (struct mroce_piece *)(c->msg_mem + MROCE_MSG_POOL);
+	for (i = 0; i < MROCE_PIECES; i++)
+		c->pieces[i].next = i + 1 < MROCE_PIECES ? i + 1 : MROCE_NONE;
 }
 
 void mroce_conn_init(struct mroce_conn *c, void *mem, const struct mroce_core_ops *ops,
@@ -140,12 +145,21 @@ static u32 peek_resend(struct mroce_conn *c, u64 now)
 /* Deficit round robin over streams, in bytes (RFC 8290 4.1's shape). */
 static u32 cut_next(struct mroce_conn *c)
 {
+	u32 looked = 0;
+
 	while (!list_empty(&c->active)) {
 		struct mroce_stream *s = list_first_entry(&c->active, struct mroce_stream, active);
 		u32 cpn;
 
 		if (mroce_tx_room(c) <= MROCE_CTRL_RESERVE)
 			return MROCE_NONE;
+		/* whatever is in flight may be refused: MROCE_PIECES must hold it */
+		if (c->pieces_used > MROCE_PIECES - MROCE_WINDOW && s->refused == MROCE_NONE) {
+			if (looked++ == c->pieces_used)
+				return MROCE_NONE;
+			list_move_tail(&s->active, &c->active);
+			continue;
+		}
 		if (s->deficit <= 0) {
 			s->deficit += c->cfg.quantum;
 			list_move_tail(&s->active, &c->active);
@@ -162,21 +176,27 @@ static u32 cut_next(struct mroce_conn *c)
 	return MROCE_NONE;
 }
 
+/* MR-6.1-03: a lost packet goes on the path that lost it. Return: NULL: any will do. */
+static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
+{
+	struct mroce_path *p;
+
+	if (cpn == MROCE_NONE || !mroce_rec(c, cpn)->tries)
+		return NULL;
+	p = &c->paths[mroce_rec(c, cpn)->path];
+	if (p->state == MROCE_PATH_ACTIVE && mroce_path_room(c, p))
+		return p;
+	/* probes leave whatever the window says */
+	if (p->probes && p->state != MROCE_PATH_PROBING)
+		return p;
+	return NULL;
+}
+
 static struct mroce_path *pick_path(struct mroce_conn *c, u64 now)
 {
-	u32 cpn = peek_resend(c, now);
+	struct mroce_path *p = home_path(c, peek_resend(c, now));
 
-	/* MR-6.1-03: a lost packet goes on the path that lost it */
-	if (cpn != MROCE_NONE && mroce_rec(c, cpn)->tries) {
-		struct mroce_path *p = &c->paths[mroce_rec(c, cpn)->path];
-
-		if (p->state == MROCE_PATH_ACTIVE && mroce_path_room(c, p))
-			return p;
-		/* probes leave whatever the window says */
-		if (p->probes && p->state != MROCE_PATH_PROBING)
-			return p;
-	}
-	return c->sched->pick(c, now);
+	return p ? p : c->sched->pick(c, now);
 }
 
 /* A NOP on a path that is to come back. */
@@ -196,9 +216,10 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 			continue;
 		p->want_probe = false;
 		h.pseq = p->next_seq++;
-		p->probe_seq = h.pseq;
 		b->path = p;
 		b->count = 1;
+		b->pkts[0].stream = NULL;
+		b->pkts[0].cpn = MROCE_NONE;
 		b->pkts[0].hdr_len = mroce_wire_put_data(&h, b->pkts[0].hdr);
 		b->pkts[0].source = MROCE_SRC_NONE;
 		b->pkts[0].len = 0;
@@ -210,8 +231,8 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 
 u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 {
+	struct mroce_path *p, *home;
 	u32 limit, cpn;
-	struct mroce_path *p;
 
 	b->count = 0;
 	b->bytes = 0;
@@ -241,6 +262,9 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 		}
 		size = mroce_packet_size(c, cpn);
 		if (b->count && size > b->seg_size)
+			break;
+		home = b->count ? home_path(c, cpn) : NULL;
+		if (home && home != p)
 			break;
 		pop_resend(c);
 		mroce_path_sent(c, p, cpn, now);
@@ -292,9 +316,10 @@ void mroce_conn_local_error(struct mroce_conn *c, struct mroce_txpkt *t, u64 now
 		mroce_stream_msg(s, t->index)->local_err = 1;
 		return;		/* it fails when it is the oldest: mroce_conn_burst_sent() */
 	}
+	/* what the READ names went away under it: no later answer is of use to the peer */
 	s->rx_nak = MROCE_NAK_OP;
-	mroce_stream_news(s);
-	mroce_stream_fail(s, MROCE_FAIL_NAK, MROCE_NAK_OP, now);
+	mroce_stream_stop(s, now);
+	s->conn->ops->failed(s, 0, NULL, MROCE_FAIL_NAK, MROCE_NAK_OP);
 }
 
 /* -------------------------------------------------------------------- receiving */
@@ -313,10 +338,11 @@ static void rx_stream_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt,
 		mroce_cnt(c, MROCE_CNT_RX_NO_STREAM);
 	switch (take) {
 	case MROCE_TAKE_OK:
-		mroce_rx_claim_cpn(c, pkt->h.cpn);
+		mroce_rx_claim_cpn(c, pkt->h.cpn, false);
 		mroce_rxpath_own(rp, pkt->h.pseq);
 		break;
 	case MROCE_TAKE_REFUSE:
+		mroce_rx_claim_cpn(c, pkt->h.cpn, true);
 		mroce_ack_refuse(c, pkt, nak, s->peer_handle,
 				 nak == MROCE_NAK_RNR ? s->attr.rnr_delay_us : 0);
 		break;
@@ -364,6 +390,10 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 		rp->spurious++;
 		mroce_rxpath_own(rp, h->pseq);
 		return;
+	case MROCE_CLAIM_REFUSED:
+		/* the refusal was lost on its way back */
+		mroce_ack_refuse(c, pkt, MROCE_NAK_HOLD, 0, 0);
+		return;
 	case MROCE_CLAIM_BEYOND:
 		mroce_cnt(c, MROCE_CNT_RX_OUT_OF_WINDOW);
 		return;
@@ -383,7 +413,7 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 		return;
 	}
 	pkt->verdict = MROCE_RX_DONE;
-	mroce_rx_claim_cpn(c, h->cpn);
+	mroce_rx_claim_cpn(c, h->cpn, false);
 	mroce_rxpath_own(rp, h->pseq);
 }
 
@@ -436,6 +466,8 @@ u64 mroce_conn_deadline(const struct mroce_conn *c)
 	u64 at = c->timed_at;
 	u32 i;
 
+	if (c->state == MROCE_CONN_DEAD)
+		return MROCE_NEVER;
 	for (i = 0; i < c->npaths; i++)
 		at = min_t(u64, at, c->paths[i].probe_at);
 	return at;

@@ -37,12 +37,17 @@ u32 mroce_tx_alloc(struct mroce_conn *c);
 void mroce_tx_release(struct mroce_conn *c, u32 cpn);
 /* Appends to conn->resend. */
 void mroce_tx_queue(struct mroce_conn *c, u32 cpn);
+/* The packet's number is spent, its piece waits on the stream's list of refused ones. */
+void mroce_tx_park(struct mroce_conn *c, u32 cpn);
+/* Takes a refused piece off its list; @prev is the one before it. */
+void mroce_piece_free(struct mroce_conn *c, struct mroce_stream *s, u32 piece, u32 prev);
 /* Every packet of @s becomes VOID, so its number still arrives. */
 void mroce_tx_void_stream(struct mroce_conn *c, struct mroce_stream *s);
 
-enum mroce_claim { MROCE_CLAIM_NEW, MROCE_CLAIM_DUP, MROCE_CLAIM_BEYOND };
+enum mroce_claim { MROCE_CLAIM_NEW, MROCE_CLAIM_DUP, MROCE_CLAIM_BEYOND, MROCE_CLAIM_REFUSED };
 enum mroce_claim mroce_rx_probe_cpn(const struct mroce_conn *c, u32 cpn);
-void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn);
+/* @refused: the number is spent, its piece comes again under another one. */
+void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused);
 
 /* path.c: sending side of paths ------------------------------------------------ */
 
@@ -87,6 +92,8 @@ void mroce_overlap_mark(struct mroce_stream *s, u32 index);
 /* open.c: binding streams --------------------------------------------------------- */
 
 void mroce_stream_open(struct mroce_stream *s, u64 now);
+/* Asks again after a pause that grows. */
+void mroce_stream_open_later(struct mroce_stream *s, u64 now);
 /* Return: false if the packet can't be taken now (it is not claimed then). */
 bool mroce_open_rx(struct mroce_conn *c, const struct mroce_hdr *h, u64 now);
 
@@ -107,8 +114,12 @@ void mroce_stream_drop_held(struct mroce_stream *s);
 /* The last answer has arrived: a refusal that waited for it may take effect. */
 void mroce_stream_answers_done(struct mroce_stream *s, u64 now);
 void mroce_stream_news(struct mroce_stream *s);
+/* The peer's end is gone: nothing incomplete will be completed. */
+void mroce_stream_peer_gone(struct mroce_stream *s);
 
 /* answer.c: READ and atomics at the side that answers -------------------------------- */
+
+bool mroce_answer_room(const struct mroce_stream *s);
 
 u8 mroce_answer_add(struct mroce_stream *s, const struct mroce_rxmsg *m);
 bool mroce_answer_pending(const struct mroce_stream *s);

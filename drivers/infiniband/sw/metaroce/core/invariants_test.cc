@@ -49,6 +49,11 @@ static void check_tx(const Side &side)
 	for (u32 cpn = c->cpn_base; cpn != c->cpn_next; cpn++)
 		used += mroce_rec(c, cpn)->state != MROCE_TX_FREE;
 	ASSERT_EQ(used, flying + queued);
+	n = 0;
+	for (u32 i = c->piece_free; i != MROCE_NONE; i = c->pieces[i].next)
+		ASSERT_LE(++n, (u32)MROCE_PIECES);
+	ASSERT_EQ(n + c->pieces_used, (u32)MROCE_PIECES);
+	ASSERT_LE(c->pieces_used + used, (u32)MROCE_PIECES);
 	if (c->cpn_base != c->cpn_next) {
 		ASSERT_NE(mroce_rec(c, c->cpn_base)->state, MROCE_TX_FREE);
 	}
@@ -67,6 +72,18 @@ static void check_stream_tx(mroce_conn *c, const mroce_stream &s)
 		if (r->op == MROCE_OP_READ_RESP || r->op == MROCE_OP_ATOMIC_RESP)
 			unacked[r->index]++;
 		else if (r->op >= MROCE_OP_SEND)
+			requests++;
+	}
+	for (u32 i = s.refused, n = 0; i != MROCE_NONE; i = c->pieces[i].next) {
+		const mroce_piece &p = c->pieces[i];
+
+		ASSERT_LE(++n, c->pieces_used);
+		if (p.next == MROCE_NONE) {
+			ASSERT_EQ(s.refused_tail, i);
+		}
+		if (p.op == MROCE_OP_READ_RESP || p.op == MROCE_OP_ATOMIC_RESP)
+			unacked[p.index]++;
+		else
 			requests++;
 	}
 	if (s.state == MROCE_STREAM_ERROR) {

@@ -41,11 +41,25 @@ void mroce_stream_open(struct mroce_stream *s, u64 now)
 	mroce_stream_arm(s);
 }
 
+void mroce_stream_open_later(struct mroce_stream *s, u64 now)
+{
+	s->open_backoff_us = s->open_backoff_us ?
+			     min_t(u32, 2 * s->open_backoff_us, 64 * MROCE_OPEN_RETRY_US) :
+			     MROCE_OPEN_RETRY_US;
+	s->open_at = now + s->open_backoff_us * MROCE_NSEC_PER_USEC;
+	mroce_stream_arm(s);
+}
+
 static void bind_peer(struct mroce_stream *s, const struct mroce_hdr *h)
 {
 	s->peer_handle = h->src_handle;
 	s->peer_incarnation = h->incarnation;
+	if (s->announced)
+		return;
 	s->announced = true;
+	/* its packets may have overtaken its OPEN_ACK */
+	mroce_stream_news(s);
+	mroce_stream_activate(s);
 }
 
 static void opened(struct mroce_stream *s, u64 now)
@@ -109,11 +123,7 @@ static void rx_open_nak(struct mroce_conn *c, const struct mroce_hdr *h, u64 now
 		mroce_cnt(c, MROCE_CNT_RX_NO_STREAM);
 		return;
 	}
-	s->open_backoff_us = s->open_backoff_us ?
-			     min_t(u32, 2 * s->open_backoff_us, 64 * MROCE_OPEN_RETRY_US) :
-			     MROCE_OPEN_RETRY_US;
-	s->open_at = now + s->open_backoff_us * MROCE_NSEC_PER_USEC;
-	mroce_stream_arm(s);
+	mroce_stream_open_later(s, now);
 }
 
 bool mroce_open_rx(struct mroce_conn *c, const struct mroce_hdr *h, u64 now)

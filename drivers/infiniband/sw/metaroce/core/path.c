@@ -225,10 +225,10 @@ static u32 take_arrived(struct mroce_conn *c, struct mroce_path *p, const struct
 /* The peer met packets that had not been lost: tolerate more reordering here, for a while. */
 static void adapt_reordering(struct mroce_conn *c, struct mroce_path *p, u16 spurious, u64 now)
 {
-	u16 n = spurious - p->peer_spurious;
+	s16 n = spurious - p->peer_spurious;
 
-	p->peer_spurious = spurious;
-	if (n && n < 0x8000) {
+	if (n > 0) {
+		p->peer_spurious = spurious;
 		c->counters[MROCE_CNT_RETX_SPURIOUS] += n;
 		p->reo_steps = min_t(u32, p->reo_steps ? p->reo_steps + 1 : 1, REO_MAX_STEPS);
 		p->reo_decay_at = now + REO_LIFE_RTTS * usec(p->srtt_us);
@@ -242,6 +242,7 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 {
 	struct mroce_path *p;
 	u32 rtt_us = 0, n, nlost, marked;
+	s16 ce;
 
 	if (a->path >= c->npaths ||
 	    !mroce_lt(a->highest, c->paths[a->path].next_seq)) {
@@ -261,12 +262,14 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	if (p->state == MROCE_PATH_PROBING && !mroce_lt(p->acked_high, p->probe_seq)) {
 		p->state = MROCE_PATH_ACTIVE;
 		p->probes = 0;
+		p->ack_at = now;
 	}
 	if (rtt_us)
 		rtt_sample(p, rtt_us);
 	adapt_reordering(c, p, a->spurious, now);
-	marked = (u16)(a->ce - p->peer_ce);
-	p->peer_ce = a->ce;
+	ce = a->ce - p->peer_ce;	/* negative: overtaken by a newer one */
+	marked = max_t(s32, ce, 0);
+	p->peer_ce += marked;
 	p->marks += marked;
 	nlost = detect_losses(c, p, now);
 	if (nlost)
@@ -300,10 +303,11 @@ void mroce_path_refused(struct mroce_conn *c, const struct mroce_ack_refused *r,
 		}
 		cpn = unlink(c, p, this, prev);
 		p->probes = 0;
+		p->ack_at = now;
 		if (rec->stream)
 			mroce_stream_refuse(rec->stream, this, r->nak, r->delay_us, now);
 		else
-			mroce_tx_queue(c, this);
+			mroce_tx_release(c, this);	/* VOID: its number is spent */
 	}
 	mroce_path_arm(c, p, now);
 }
@@ -336,6 +340,7 @@ static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	p->state = MROCE_PATH_PROBING;
 	p->probe_seq = p->next_seq;
 	p->probe_at = now;
+	p->probes = 0;
 	c->cc->init(c, p);
 }
 
@@ -384,5 +389,8 @@ void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
 			p->probe_at = now + mroce_path_pto(c, p);
 		return;
 	}
-	probe(c, p, now);
+	/* the estimate of the round trip may have grown meanwhile */
+	mroce_path_arm(c, p, now);
+	if (p->probe_at <= now)
+		probe(c, p, now);
 }

@@ -48,6 +48,7 @@ static struct mroce_rxmsg *msg_add(struct mroce_conn *c, struct mroce_stream *s,
 	m->op = pkt->h.op;
 	m->addr = pkt->h.addr;
 	m->rkey = pkt->h.rkey;
+	m->rqn = pkt->h.rqn;
 	if (s->rxmsgs_last && mroce_lt(s->rxmsgs_last->msn, m->msn))
 		at = &s->rxmsgs_last->next;
 	while (*at && mroce_lt((*at)->msn, m->msn))
@@ -269,6 +270,9 @@ static void release_all(struct mroce_stream *s, struct mroce_rxbatch *b)
 
 void mroce_stream_news(struct mroce_stream *s)
 {
+	/* not known yet where to: mroce_open_rx() calls again */
+	if (!s->announced)
+		return;
 	s->news = MROCE_NEWS_REPEAT;
 	s->conn->ack_now = true;
 	if (list_empty(&s->newsy))
@@ -277,7 +281,13 @@ void mroce_stream_news(struct mroce_stream *s)
 
 static bool takes_receive(const struct mroce_rxmsg *m)
 {
-	return m->op == MROCE_OP_SEND || m->flags & MROCE_F_IMM;
+	return m->op == MROCE_OP_SEND || (m->op == MROCE_OP_WRITE && m->flags & MROCE_F_IMM);
+}
+
+/* A question, which takes an answer. */
+static bool asks(const struct mroce_rxmsg *m)
+{
+	return m->op != MROCE_OP_SEND && m->op != MROCE_OP_WRITE;
 }
 
 static u8 execute(struct mroce_stream *s, struct mroce_rxmsg *m)
@@ -323,7 +333,12 @@ static void run(struct mroce_stream *s, u64 now)
 		struct mroce_rxmsg *m = s->rxmsgs;
 		u8 nak;
 
-		if (m->msn != s->exec_msn || !m->closed || m->inflight)
+		if (m->msn != s->exec_msn || m->inflight)
+			break;
+		/* what is wrong already need not be complete */
+		if (!m->closed && (!m->nak || (m->op != MROCE_OP_SEND && !m->has_last)))
+			break;
+		if (asks(m) && !m->nak && !mroce_answer_room(s))
 			break;
 		nak = execute(s, m);
 		if (nak) {
@@ -347,6 +362,15 @@ void mroce_stream_advance(struct mroce_stream *s, struct mroce_rxbatch *b, u64 n
 		release_all(s, b);
 	} while (s->rx_msn != before && s->state != MROCE_STREAM_ERROR && !s->rx_nak);
 	run(s, now);
+	if (s->rx_gone && !s->rx_inflight)
+		mroce_stream_drop_held(s);
+}
+
+void mroce_stream_peer_gone(struct mroce_stream *s)
+{
+	s->rx_gone = true;
+	if (!s->rx_inflight)
+		mroce_stream_drop_held(s);
 }
 
 /* -------------------------------------------------------------------- arrival */
@@ -355,10 +379,10 @@ void mroce_stream_advance(struct mroce_stream *s, struct mroce_rxbatch *b, u64 n
 static bool consistent(const struct mroce_rxmsg *m, const struct mroce_rxpkt *pkt)
 {
 	const struct mroce_hdr *h = &pkt->h;
-	bool request = h->op != MROCE_OP_SEND && h->op != MROCE_OP_WRITE;
+	bool request = asks(m);
 	u64 end = (u64)h->offset + pkt->plen;
 
-	if (m->op != h->op || end > MROCE_MAX_MSG_LEN || m->closed)
+	if (m->op != h->op || end > MROCE_MAX_MSG_LEN || m->closed || m->addr != h->addr)
 		return false;
 	if (h->flags & MROCE_F_LAST)
 		return !m->has_last && m->got <= h->offset;
@@ -394,6 +418,14 @@ static bool no_receive(struct mroce_conn *c, struct mroce_stream *s, const struc
 	return !mroce_lt(h->rqn, c->ops->rq_posted(s));
 }
 
+/* A receive that is done belongs to the application again; nor may one be skipped. */
+static bool wrong_receive(const struct mroce_stream *s, const struct mroce_rxpkt *pkt)
+{
+	return pkt->h.op == MROCE_OP_SEND &&
+	       (pkt->h.rqn != (u32)pkt->h.addr ||
+		pkt->h.rqn - s->exec_rqn > pkt->msn - s->exec_msn);
+}
+
 static enum mroce_take rx_message(struct mroce_conn *c, struct mroce_stream *s,
 				  struct mroce_rxpkt *pkt, struct mroce_rxbatch *b, u8 *nak,
 				  u64 now)
@@ -403,6 +435,11 @@ static enum mroce_take rx_message(struct mroce_conn *c, struct mroce_stream *s,
 
 	pkt->msn = mroce_expand24(pkt->h.msn, s->rx_msn);
 	if (mroce_lt(pkt->msn, s->rx_msn) || pkt->msn - s->rx_msn > 2 * MROCE_WINDOW) {
+		mroce_cnt(c, MROCE_CNT_RX_BAD_MSN);
+		refuse_stream(s, MROCE_NAK_INV_REQ, now);
+		return MROCE_TAKE_OK;
+	}
+	if (wrong_receive(s, pkt)) {
 		mroce_cnt(c, MROCE_CNT_RX_BAD_MSN);
 		refuse_stream(s, MROCE_NAK_INV_REQ, now);
 		return MROCE_TAKE_OK;
@@ -458,6 +495,8 @@ static enum mroce_take rx_answer(struct mroce_conn *c, struct mroce_stream *s,
 	struct mroce_txmsg *m;
 	bool atomic = pkt->h.op == MROCE_OP_ATOMIC_RESP;
 
+	if (!pkt->plen)
+		return MROCE_TAKE_OK;	/* the end of an empty READ: nothing waits for it */
 	if (s->half || mroce_lt(index, s->sq_tail) || !mroce_lt(index, s->sq_next))
 		goto bad;
 	m = mroce_stream_msg(s, index);
@@ -472,8 +511,6 @@ static enum mroce_take rx_answer(struct mroce_conn *c, struct mroce_stream *s,
 	pkt->stream = s;
 	pkt->msg = NULL;
 	pkt->index = index;
-	if (!pkt->plen)
-		return MROCE_TAKE_OK;
 	m->pins++;
 	enlist(s, pkt, b);
 	return MROCE_TAKE_OK;
@@ -494,7 +531,7 @@ enum mroce_take mroce_stream_rx(struct mroce_conn *c, struct mroce_stream *s,
 	}
 	if (pkt->h.op == MROCE_OP_READ_RESP || pkt->h.op == MROCE_OP_ATOMIC_RESP)
 		return rx_answer(c, s, pkt, b, now);
-	if (s->rx_nak)
+	if (s->rx_nak || s->rx_gone)
 		return MROCE_TAKE_OK;
 	return rx_message(c, s, pkt, b, nak, now);
 }

@@ -132,6 +132,34 @@ static u32 request_cut(struct mroce_conn *c, struct mroce_stream *s)
 	return cpn;
 }
 
+/* A refused piece is cut again, under a new number. */
+static u32 refused_cut(struct mroce_conn *c, struct mroce_stream *s)
+{
+	u32 i = s->refused, prev = MROCE_NONE, cpn;
+	struct mroce_txrec *r;
+
+	if (s->resume_at != MROCE_NEVER)
+		return MROCE_NONE;
+	/* one whose retries are exhausted waits for earlier ones to complete */
+	while (i != MROCE_NONE && s->rnr_over &&
+	       mroce_stream_msg(s, c->pieces[i].index)->nak) {
+		prev = i;
+		i = c->pieces[i].next;
+	}
+	if (i == MROCE_NONE)
+		return MROCE_NONE;
+	cpn = mroce_tx_alloc(c);
+	r = mroce_rec(c, cpn);
+	r->stream = s;
+	r->op = c->pieces[i].op;
+	r->index = c->pieces[i].index;
+	r->offset = c->pieces[i].offset;
+	r->len = c->pieces[i].len;
+	mroce_piece_free(c, s, i, prev);
+	mroce_cnt(c, MROCE_CNT_RETX_REFUSED);
+	return cpn;
+}
+
 u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 {
 	bool answer = s->state != MROCE_STREAM_ERROR && mroce_answer_pending(s);
@@ -139,6 +167,12 @@ u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 
 	if (mroce_tx_room(c) <= MROCE_CTRL_RESERVE)
 		return MROCE_NONE;
+	if (s->refused != MROCE_NONE) {
+		u32 cpn = refused_cut(c, s);
+
+		if (cpn != MROCE_NONE)
+			return cpn;
+	}
 	if (answer && (s->answer_turn || !request))
 		return mroce_answer_cut(c, s);
 	if (request)
@@ -149,7 +183,7 @@ u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 /* Return: whether the oldest request is done. */
 static bool oldest_done(struct mroce_stream *s, struct mroce_txmsg *m)
 {
-	if (m->pins)
+	if (m->pins || m->local_err)
 		return false;
 	if (m->flags & MROCE_MSG_LOCAL)
 		return true;
@@ -166,9 +200,17 @@ static bool oldest_failed(struct mroce_stream *s, struct mroce_txmsg *m, u64 now
 		mroce_stream_fail(s, MROCE_FAIL_LOCAL, 0, now);
 		return true;
 	}
-	/* refused at this message; READs before it are still answered unless the peer is gone */
-	if (s->peer_nak && s->sq_tail != s->sq_next &&
-	    (m->msn == s->acked_msn || s->peer_nak == MROCE_NAK_GONE)) {
+	if (m->nak == MROCE_NAK_RNR) {
+		mroce_stream_fail(s, MROCE_FAIL_RNR, m->nak, now);
+		return true;
+	}
+	/*
+	 * Refused at this message; READs before it are still answered, unless the peer is
+	 * gone or can't.
+	 */
+	if (s->peer_nak && (s->sq_tail != s->sq_next || m->sent) &&
+	    (m->msn == s->acked_msn || s->peer_nak == MROCE_NAK_GONE ||
+	     s->peer_nak == MROCE_NAK_OP)) {
 		mroce_stream_fail(s, MROCE_FAIL_NAK, s->peer_nak, now);
 		return true;
 	}
@@ -208,7 +250,7 @@ void mroce_stream_complete(struct mroce_stream *s, u64 now)
 	}
 	if (s->state == MROCE_STREAM_OPEN && s->query_at == MROCE_NEVER)
 		ask_later(s, 0, now);
-	if (s->sq_tail == s->sq_seen && s->state == MROCE_STREAM_OPEN)
+	if (s->sq_tail == s->sq_seen && s->refused == MROCE_NONE && s->state == MROCE_STREAM_OPEN)
 		list_del_init(&s->timed);
 }
 
@@ -237,6 +279,10 @@ void mroce_stream_delivered(struct mroce_stream *s, struct mroce_txrec *r, u64 n
 {
 	switch (r->op) {
 	case MROCE_OP_OPEN:
+		/* its answer may never come: the peer's end may be stopped before it is sent */
+		if (s->state == MROCE_STREAM_OPENING)
+			mroce_stream_open_later(s, now);
+		break;
 	case MROCE_OP_OPEN_ACK:
 		break;
 	case MROCE_OP_VOID:
@@ -274,6 +320,8 @@ void mroce_stream_acked(struct mroce_conn *c, const struct mroce_ack_stream *a, 
 		s->rnr_count = 0;
 	}
 	s->peer_nak = a->nak;
+	if (a->nak == MROCE_NAK_GONE)
+		mroce_stream_peer_gone(s);
 	mroce_stream_complete(s, now);
 }
 
@@ -295,50 +343,59 @@ void mroce_stream_fail(struct mroce_stream *s, enum mroce_fail why, u8 nak, u64 
 	s->conn->ops->failed(s, index, m, why, nak);
 }
 
+/* Another try has failed for want of a receive. */
+static void count_rnr(struct mroce_stream *s, u64 sent_at)
+{
+	if (sent_at < s->resumed_at || s->attr.rnr_retry == 7)
+		return;
+	if (s->rnr_count++ >= s->attr.rnr_retry)
+		s->rnr_over = true;
+}
+
 void mroce_stream_refuse(struct mroce_stream *s, u32 cpn, u8 nak, u32 delay_us, u64 now)
 {
 	struct mroce_conn *c = s->conn;
 	struct mroce_txrec *r = mroce_rec(c, cpn);
-	bool first = s->refused == MROCE_NONE;
+	bool first = s->resume_at == MROCE_NEVER, request = r->op >= MROCE_OP_SEND &&
+		     r->op != MROCE_OP_READ_RESP && r->op != MROCE_OP_ATOMIC_RESP;
+	u64 sent_at = r->sent_at;
+	u32 index = r->index;
 
-	r->state = MROCE_TX_REFUSED;
-	r->next = MROCE_NONE;
-	if (first)
-		s->refused = cpn;
-	else
-		mroce_rec(c, s->refused_tail)->next = cpn;
-	s->refused_tail = cpn;
+	if (r->op < MROCE_OP_SEND) {
+		mroce_tx_queue(c, cpn);		/* nobody refuses these */
+		return;
+	}
+	mroce_tx_park(c, cpn);
 	s->progress_at = now;
-	if (!first)
+	if (first) {
+		s->resume_at = now + max_t(u32, delay_us, 20) * MROCE_NSEC_PER_USEC;
+		mroce_stream_arm(s);
+	}
+	if (nak != MROCE_NAK_RNR || !request)
 		return;
-	s->resume_at = now + max_t(u32, delay_us, 20) * MROCE_NSEC_PER_USEC;
-	mroce_stream_arm(s);
-	if (nak != MROCE_NAK_RNR)
-		return;
-	mroce_cnt(c, MROCE_CNT_RNR_WAITS);
-	if (s->attr.rnr_retry != 7 && s->rnr_count++ >= s->attr.rnr_retry)
-		mroce_stream_fail(s, MROCE_FAIL_RNR, nak, now);
+	if (first) {
+		mroce_cnt(c, MROCE_CNT_RNR_WAITS);
+		count_rnr(s, sent_at);
+	}
+	if (s->rnr_over) {
+		/* it fails when it is the oldest */
+		mroce_stream_msg(s, index)->nak = MROCE_NAK_RNR;
+		mroce_stream_complete(s, now);
+	}
 }
 
-static void resume(struct mroce_stream *s)
+static void resume(struct mroce_stream *s, u64 now)
 {
-	struct mroce_conn *c = s->conn;
-	u32 cpn, next;
-
-	for (cpn = s->refused; cpn != MROCE_NONE; cpn = next) {
-		next = mroce_rec(c, cpn)->next;
-		mroce_tx_queue(c, cpn);
-		mroce_cnt(c, MROCE_CNT_RETX_REFUSED);
-	}
-	s->refused = MROCE_NONE;
 	s->resume_at = MROCE_NEVER;
+	s->resumed_at = now;
+	s->progress_at = now;
 	mroce_stream_activate(s);
 }
 
 static u64 progress_deadline(const struct mroce_stream *s)
 {
 	/* a refusal is progress, and so is waiting for it */
-	if (!s->attr.timeout_ns || s->sq_tail == s->sq_seen || s->refused != MROCE_NONE)
+	if (!s->attr.timeout_ns || s->sq_tail == s->sq_seen || s->resume_at != MROCE_NEVER)
 		return MROCE_NEVER;
 	return s->progress_at + s->attr.timeout_ns * (s->attr.retry_cnt + 1);
 }
@@ -347,8 +404,7 @@ u64 mroce_stream_deadline(const struct mroce_stream *s)
 {
 	u64 at = progress_deadline(s);
 
-	if (s->refused != MROCE_NONE)
-		at = min_t(u64, at, s->resume_at);
+	at = min_t(u64, at, s->resume_at);
 	if (s->state == MROCE_STREAM_OPENING)
 		at = min_t(u64, at, s->open_at);
 	return min_t(u64, at, s->query_at);
@@ -367,8 +423,8 @@ void mroce_stream_arm(struct mroce_stream *s)
 
 void mroce_stream_timeout(struct mroce_stream *s, u64 now)
 {
-	if (s->refused != MROCE_NONE && s->resume_at <= now)
-		resume(s);
+	if (s->resume_at <= now)
+		resume(s, now);
 	if (s->state == MROCE_STREAM_OPENING && s->open_at <= now)
 		mroce_stream_open(s, now);
 	if (s->query_at <= now)

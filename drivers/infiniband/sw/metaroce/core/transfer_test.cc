@@ -68,7 +68,15 @@ class Mix {
 			     " head " + std::to_string(ends_[i]->head) + " out " +
 			     std::to_string(e.outstanding) + " acked " +
 			     std::to_string(e.acked_msn) + " exec " + std::to_string(e.exec_msn) +
-			     " rx " + std::to_string(e.rx_msn) + "\n";
+			     " rx " + std::to_string(e.rx_msn) + " " +
+			     mroce_op_name(ends_[i]->wqe(e.sq_tail).m.op) + " got " +
+			     std::to_string(ends_[i]->wqe(e.sq_tail).m.got) + "\n";
+		}
+		for (const Side &side : w_.side) {
+			s += "counters";
+			for (u32 k = 0; k < MROCE_CNT_MAX; k++)
+				s += " " + std::to_string(side.c.counters[k]);
+			s += "\n";
 		}
 		return s;
 	}
