@@ -437,7 +437,8 @@ struct mroce_txrec {
 	u32 index;
 	u32 offset;
 	u32 pseq;
-	u32 next;		/* on the list it is on: path, resend or refused */
+	u32 next;		/* slot of the next one on its list: path or resend */
+	u32 cpn;
 	u64 sent_at;
 	u16 len;
 	u16 path;

@@ -16,6 +16,10 @@ static inline void mroce_cnt(struct mroce_conn *c, enum mroce_counter id)
 	c->counters[id]++;
 }
 
+/*
+ * Lists of packets link slots of the window. (A packet number has 2^32 values and none to
+ * spare for "none".) Both lead to the record.
+ */
 static inline struct mroce_txrec *mroce_rec(struct mroce_conn *c, u32 cpn)
 {
 	return &c->tx[cpn & (MROCE_WINDOW - 1)];
@@ -31,7 +35,7 @@ static inline bool mroce_lt(u32 a, u32 b)
 
 /* Packet numbers that may be given out now. */
 u32 mroce_tx_room(const struct mroce_conn *c);
-/* A fresh packet; the caller fills what it is. Only with mroce_tx_room() > 0. */
+/* A fresh packet's slot; the caller fills what it is. Only with mroce_tx_room() > 0. */
 u32 mroce_tx_alloc(struct mroce_conn *c);
 /* The packet needs no repetition any more. It is on no list. */
 void mroce_tx_release(struct mroce_conn *c, u32 cpn);

@@ -21,7 +21,8 @@ static void check_tx(const Side &side)
 			ASSERT_LE(++n, (u32)MROCE_WINDOW);
 			ASSERT_EQ(r->state, MROCE_TX_FLYING);
 			ASSERT_EQ(r->path, i);
-			ASSERT_LT(cpn - c->cpn_base, c->cpn_next - c->cpn_base);
+			ASSERT_EQ(r->cpn % MROCE_WINDOW, cpn);
+			ASSERT_LT(r->cpn - c->cpn_base, c->cpn_next - c->cpn_base);
 			if (tail != MROCE_NONE) {
 				ASSERT_LT(mroce_diff32(seq, r->pseq), 0);
 			}

@@ -80,7 +80,7 @@ void mroce_packet_fill(struct mroce_conn *c, u32 cpn, struct mroce_txpkt *t)
 		.path = r->path,
 		.dcid = c->peer_cid,
 		.pseq = r->pseq,
-		.cpn = cpn,
+		.cpn = r->cpn,
 		.op = r->op,
 	};
 
@@ -91,7 +91,7 @@ void mroce_packet_fill(struct mroce_conn *c, u32 cpn, struct mroce_txpkt *t)
 	t->index = r->index;
 	t->offset = r->offset;
 	t->len = r->len;
-	t->cpn = cpn;
+	t->cpn = r->cpn;
 	switch (r->op) {
 	case MROCE_OP_VOID:
 		h.handle = r->stream ? r->stream->peer_handle : 0;

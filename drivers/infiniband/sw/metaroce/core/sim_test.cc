@@ -58,7 +58,7 @@ static void op_received(mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 
 	End *e = end_of(s);
 
 	ASSERT_LT(mroce_diff32(rqn, e->rq_posted), 0) << "a receive that was not posted";
-	EXPECT_EQ(rqn, e->rq_first + e->received.size()) << "receives complete in order";
+	EXPECT_EQ(rqn, (u32)(e->rq_first + e->received.size())) << "receives complete in order";
 	e->received.push_back({ rqn, op, flags, nak, imm, len });
 	/* MR-7.4-*: a completion never precedes its bytes */
 	if (op != MROCE_OP_SEND || nak || !e->peer)

@@ -98,6 +98,11 @@ struct Truth {
 	std::map<u32, u32> pieces;	/* offset -> length */
 };
 
+/* Order of numbers that wrap. */
+struct Before {
+	bool operator()(u32 a, u32 b) const { return mroce_before32(a, b); }
+};
+
 struct Region {
 	u64 va;
 	Bytes mem;
@@ -126,7 +131,7 @@ struct End {
 	bool resp_failed = false;	/* this side refused a request of its peer */
 	bool hidden = false;		/* no such QP (yet) */
 	bool ooo_check = true;
-	std::map<u32, Truth> truth;	/* of what this end posted, by message number */
+	std::map<u32, Truth, Before> truth;	/* of what this end posted, by message number */
 
 	/* Requests. Return: the index. */
 	u32 post(u8 op, u64 raddr, u32 rkey, Bytes payload, u8 flags = 0, u32 imm = 0);

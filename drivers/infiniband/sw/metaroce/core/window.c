@@ -25,7 +25,8 @@ u32 mroce_tx_alloc(struct mroce_conn *c)
 	memset(r, 0, sizeof(*r));
 	r->state = MROCE_TX_RESEND;
 	r->next = MROCE_NONE;
-	return cpn;
+	r->cpn = cpn;
+	return cpn & (MROCE_WINDOW - 1);
 }
 
 void mroce_tx_release(struct mroce_conn *c, u32 cpn)
