@@ -156,6 +156,7 @@ static void free_econn(struct mroce_econn *econn)
 	mroce_route_drop(&econn->ack_route);
 	mroce_txq_close(econn->txq);
 	xa_destroy(&econn->streams);
+	xa_destroy(&econn->by_qpn);
 	kvfree(econn->mem);
 	kvfree_rcu(econn, rcu);
 	if (atomic_dec_and_test(&dev->nconns))
@@ -284,7 +285,8 @@ static void init_econn(struct mroce_econn *econn)
 	spin_lock_init(&econn->lock);
 	spin_lock_init(&econn->ack_lock);
 	mutex_init(&econn->hs_lock);
-	xa_init(&econn->streams);
+	xa_init_flags(&econn->streams, XA_FLAGS_ALLOC1);
+	xa_init(&econn->by_qpn);
 	init_waitqueue_head(&econn->idle_wq);
 	INIT_LIST_HEAD(&econn->node);
 	tasklet_setup(&econn->pump_tasklet, mroce_econn_pump_tasklet);

@@ -8,8 +8,9 @@
 
 struct mroce_rx_batch;
 
-/* Module init: the secrets of cookies. */
-void mroce_hs_init(void);
+/* Module init and exit. */
+int mroce_engine_init(void);
+void mroce_engine_exit(void);
 
 /* device.c -------------------------------------------------------------- */
 

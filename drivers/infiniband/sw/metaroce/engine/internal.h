@@ -38,6 +38,8 @@ struct mroce_econn {
 	struct list_head node;		/* dev->conns */
 	struct mroce_econn *twin;	/* the other side, referenced; under conns_lock */
 	struct xarray streams;		/* handle -> struct mroce_stream */
+	struct xarray by_qpn;		/* own QP number -> the same */
+	u32 next_handle;
 	u32 nstreams;			/* under conns_lock */
 	wait_queue_head_t idle_wq;
 
@@ -129,6 +131,8 @@ void mroce_hs_unknown(struct mroce_net_port *np, u32 dcid, const struct mroce_ad
 void mroce_hs_close(struct mroce_econn *econn);
 /* Waits until no handshake of the device is being answered. */
 void mroce_hs_flush(void);
+/* Makes the secret of cookies. */
+void mroce_hs_init(void);
 
 /* lost.c: the peer went away or was reborn */
 void mroce_econn_lost_work(struct work_struct *work);

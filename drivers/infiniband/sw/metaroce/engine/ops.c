@@ -194,7 +194,7 @@ static struct mroce_stream *by_handle(struct mroce_conn *c, u32 handle)
 
 static struct mroce_stream *find_stream(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn)
 {
-	struct mroce_stream *s = by_handle(c, dst_qpn);	/* the handle is the QP number */
+	struct mroce_stream *s = xa_load(&to_econn(c)->by_qpn, dst_qpn);
 
 	return s && s->rqpn == src_qpn ? s : NULL;
 }

@@ -13,11 +13,11 @@
 struct rx_scratch {
 	struct mroce_rxpkt pkts[RX_BATCH];
 	struct mroce_ack ack;
-	u8 buf[MROCE_ACK_MAX_LEN + MROCE_HELLO_LEN];
+	u8 buf[MROCE_ACK_MAX_LEN];	/* control packets as they came */
 };
 
-/* Used in softirq only, which does not nest. */
-static DEFINE_PER_CPU(struct rx_scratch, scratch);
+/* Per CPU; used in softirq only, which does not nest. More than a module may have statically. */
+static struct rx_scratch __percpu *scratch;
 
 /* One datagram, or merged ones; the addresses are the same for all of them. */
 struct rx {
@@ -56,7 +56,7 @@ static void settle(struct mroce_econn *econn, struct rx_scratch *s, bool ack)
 
 static void flush_data(struct rx *rx)
 {
-	struct rx_scratch *s = this_cpu_ptr(&scratch);
+	struct rx_scratch *s = this_cpu_ptr(scratch);
 	struct mroce_econn *econn = rx->econn;
 	struct mroce_rxbatch b;
 	MROCE_NOTIFY(notify);
@@ -122,7 +122,7 @@ static void rx_data(struct rx *rx, const u8 *hdr, unsigned int avail, unsigned i
 
 	if (!find_econn(rx, mroce_wire_dcid(hdr)))
 		return;
-	pkt = &this_cpu_ptr(&scratch)->pkts[rx->count];
+	pkt = &this_cpu_ptr(scratch)->pkts[rx->count];
 	if (mroce_wire_get_data(&pkt->h, hdr, avail, len)) {
 		mroce_count(rx->econn->dev, MROCE_CNT_RX_MALFORMED);
 		return;
@@ -137,7 +137,7 @@ static void rx_data(struct rx *rx, const u8 *hdr, unsigned int avail, unsigned i
 
 static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 {
-	struct rx_scratch *s = this_cpu_ptr(&scratch);
+	struct rx_scratch *s = this_cpu_ptr(scratch);
 	MROCE_NOTIFY(notify);
 	bool ack;
 
@@ -158,7 +158,7 @@ static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 
 static void rx_segment(struct rx *rx, unsigned int off, unsigned int len)
 {
-	struct rx_scratch *s = this_cpu_ptr(&scratch);
+	struct rx_scratch *s = this_cpu_ptr(scratch);
 	u8 hdr[MROCE_MAX_HDR_LEN];
 	unsigned int avail = min_t(unsigned int, len, sizeof(hdr));
 	int type;
@@ -215,4 +215,16 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 	drop_econn(&rx);
 	mroce_cursor_end(&rx.cur);
 	consume_skb(skb);
+}
+
+int mroce_engine_init(void)
+{
+	mroce_hs_init();
+	scratch = alloc_percpu(struct rx_scratch);
+	return scratch ? 0 : -ENOMEM;
+}
+
+void mroce_engine_exit(void)
+{
+	free_percpu(scratch);
 }

@@ -30,6 +30,7 @@ static void set_attr(struct mroce_qp *qp, struct mroce_stream *s)
 static int init_stream(struct mroce_qp *qp, struct mroce_stream *s, struct mroce_econn *econn)
 {
 	u32 answers = roundup_pow_of_two(max_t(u32, qp->attr.max_dest_rd_atomic, 1));
+	u32 handle;
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -45,15 +46,27 @@ static int init_stream(struct mroce_qp *qp, struct mroce_stream *s, struct mroce
 	s->sq_next = s->sq_tail;
 	s->sq_seen = s->sq_tail;
 	set_attr(qp, s);
+	/* cyclic: a late packet of an earlier stream must not find this one (MR-4.1-04) */
+	err = xa_alloc_cyclic(&econn->streams, &handle, NULL, XA_LIMIT(1, 0xffffff),
+			      &econn->next_handle, GFP_KERNEL);
+	if (err < 0)
+		goto err_resp;
+	err = xa_insert(&econn->by_qpn, qp->ibqp.qp_num, s, GFP_KERNEL);
+	if (err)
+		goto err_handle;
 	spin_lock_bh(&econn->lock);
-	mroce_stream_init(s, &econn->conn, qp->ibqp.qp_num, qp->attr.dest_qp_num,
-			  qp->ibqp.qp_num, get_random_u32());
+	mroce_stream_init(s, &econn->conn, qp->ibqp.qp_num, qp->attr.dest_qp_num, handle,
+			  get_random_u32());
 	spin_unlock_bh(&econn->lock);
-	err = xa_insert(&econn->streams, s->handle, s, GFP_KERNEL);
-	if (err) {
-		kfree(s->resp);
-		s->resp = NULL;
-	}
+	/* the slot is allocated: this can't fail */
+	xa_store(&econn->streams, handle, s, GFP_KERNEL);
+	return 0;
+
+err_handle:
+	xa_erase(&econn->streams, handle);
+err_resp:
+	kfree(s->resp);
+	s->resp = NULL;
 	return err;
 }
 
@@ -62,6 +75,7 @@ static void exit_stream(struct mroce_stream *s)
 {
 	struct mroce_econn *econn = to_econn(s->conn);
 
+	xa_erase(&econn->by_qpn, s->lqpn);
 	xa_erase(&econn->streams, s->handle);
 	wait_event(econn->idle_wq, ({
 		bool idle;

@@ -21,10 +21,13 @@ static int __init mroce_init(void)
 	if (!mroce_wq)
 		return -ENOMEM;
 
-	mroce_hs_init();
-	err = mroce_net_init();
+	err = mroce_engine_init();
 	if (err)
 		goto err_wq;
+
+	err = mroce_net_init();
+	if (err)
+		goto err_engine;
 
 	err = mroce_link_init();
 	if (err)
@@ -33,6 +36,8 @@ static int __init mroce_init(void)
 
 err_net:
 	mroce_net_exit();
+err_engine:
+	mroce_engine_exit();
 err_wq:
 	destroy_workqueue(mroce_wq);
 	return err;
@@ -42,6 +47,7 @@ static void __exit mroce_exit(void)
 {
 	mroce_link_exit();
 	mroce_net_exit();
+	mroce_engine_exit();
 	destroy_workqueue(mroce_wq);
 	/* regions are freed by RCU */
 	rcu_barrier();
