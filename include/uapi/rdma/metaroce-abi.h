@@ -33,11 +33,11 @@ struct mroce_ring_header {
 
 /*
  * Receives are posted without a system call. When the kernel wants to hear of
- * each new one (an RQ whose QP went to ERR by itself, to flush it),
- * it sets NEED_DOORBELL, then reads @producer; user space writes @producer,
- * then reads @flags, a full barrier between the two on both sides, and rings
- * the POST_RECV (POST_SRQ_RECV) command if the flag is set. So one of the two
- * always sees the other.
+ * each new one (the QP went to ERR by itself and flushes them), it sets
+ * NEED_DOORBELL, then reads @producer; user space writes @producer, then reads
+ * @flags, with a full barrier between the two on both sides, and rings the
+ * POST_RECV (POST_SRQ_RECV) command if the flag is set. So one of the two always
+ * sees the other.
  */
 enum mroce_ring_flags {
 	MROCE_RING_F_NEED_DOORBELL	= 1 << 0,
@@ -46,7 +46,9 @@ enum mroce_ring_flags {
 /*
  * Where a ring is mapped, as the create commands return it. For SQ, RQ and SRQ
  * user space is the producer, and @consumer says how many work requests have
- * completed. For CQ the kernel is the producer.
+ * completed; it advances before the completion shows in the CQ, so that who
+ * polls may post at once. For CQ the kernel is the producer. RESET empties the
+ * rings of a QP and sets both indices to 0, by the kernel.
  */
 struct mroce_ring_info {
 	__aligned_u64 mmap_offset;
@@ -67,6 +69,10 @@ struct mroce_create_cq_resp {
 	struct mroce_ring_info cq;
 };
 
+/*
+ * The new ring holds what the process hasn't consumed, at the same indices; it
+ * polls nothing during the command.
+ */
 struct mroce_resize_cq_resp {
 	struct mroce_ring_info cq;
 };
