@@ -230,7 +230,7 @@ struct mroce_stream {
 	u64 open_at;		/* next OPEN */
 	u32 open_backoff_us;
 	u8 query_backoff;
-	u32 rnr_count;
+	u32 rnr_count, rnr_msn;	/* tries of this message that found no receive */
 	bool rnr_over;		/* rnr_retry is exhausted: txmsg.nak says for which */
 	u64 progress_at;	/* last progress */
 	u64 query_at;		/* ask for the state: nothing is in flight, yet not all is done */
@@ -289,6 +289,7 @@ struct mroce_path {
 	u32 ce_alpha;		/* marked fraction, 1/1024 */
 	u32 srtt_us, rttvar_us, base_us;
 	u32 round_acked, round_marked, round_lost;
+	u32 round_rtt_us;	/* the smallest of the round, 0: none */
 	u64 base_at;		/* when base_us was seen */
 	u64 last_sent;
 	u64 ack_at;		/* last time something arrived */

@@ -3,8 +3,8 @@
  * Congestion control of a path. A policy is one const table.
  *
  * "default": what congestion is: marks (as DCTCP, RFC 8257: cut by half the marked
- * fraction, once per round), a round-trip time that rises by more than
- * cfg.delay_target over its base, and the loss of half a round. Random loss is not.
+ * fraction, once per round), a round-trip time that stays more than
+ * cfg.delay_target over its base for a round, and the loss of half a round. Random loss is not.
  */
 #include "internal.h"
 
@@ -23,6 +23,7 @@ static void init(struct mroce_conn *c, struct mroce_path *p)
 	p->round_acked = 0;
 	p->round_marked = 0;
 	p->round_lost = 0;
+	p->round_rtt_us = 0;
 }
 
 static void cut(struct mroce_path *p, u32 cwnd)
@@ -32,11 +33,15 @@ static void cut(struct mroce_path *p, u32 cwnd)
 	p->cwnd = max_t(u32, cwnd, MIN_CWND);
 }
 
+/*
+ * A queue shows in every packet of a round, a busy host in some: so it is the smallest
+ * round-trip time of a round that tells.
+ */
 static bool delayed(const struct mroce_conn *c, const struct mroce_path *p)
 {
 	u32 target = max_t(u32, p->base_us, div_u64(c->cfg.delay_target, MROCE_NSEC_PER_USEC));
 
-	return p->base_us && p->srtt_us > p->base_us + target;
+	return p->base_us && p->round_rtt_us > p->base_us + target;
 }
 
 /* One window of packets has been judged. */
@@ -60,10 +65,13 @@ static void round_end(struct mroce_conn *c, struct mroce_path *p)
 	p->round_acked = 0;
 	p->round_marked = 0;
 	p->round_lost = 0;
+	p->round_rtt_us = 0;
 }
 
-static void base_rtt(struct mroce_path *p, u32 rtt_us, u64 now)
+static void note_rtt(struct mroce_path *p, u32 rtt_us, u64 now)
 {
+	if (!p->round_rtt_us || rtt_us < p->round_rtt_us)
+		p->round_rtt_us = rtt_us;
 	if (!p->base_us || rtt_us <= p->base_us || now - p->base_at > BASE_LIFE) {
 		p->base_us = max_t(u32, rtt_us, 1);
 		p->base_at = now;
@@ -74,7 +82,7 @@ static void acked(struct mroce_conn *c, struct mroce_path *p, u32 n, u32 marked,
 		  u64 now)
 {
 	if (rtt_us)
-		base_rtt(p, rtt_us, now);
+		note_rtt(p, rtt_us, now);
 	p->round_acked += n;
 	p->round_marked += marked;
 	if (marked && p->slow_start) {
@@ -84,7 +92,7 @@ static void acked(struct mroce_conn *c, struct mroce_path *p, u32 n, u32 marked,
 	}
 	if (!mroce_lt(p->acked_high, p->round_seq))
 		round_end(c, p);
-	if (p->slow_start && !delayed(c, p)) {
+	if (p->slow_start) {
 		p->cwnd += n;
 	} else {
 		p->cwnd_frac += n;

@@ -315,10 +315,9 @@ void mroce_stream_acked(struct mroce_conn *c, const struct mroce_ack_stream *a, 
 	}
 	if (mroce_lt(msn, s->acked_msn))
 		return;		/* overtaken */
-	if (msn != s->acked_msn) {
-		s->acked_msn = msn;
+	s->acked_msn = msn;
+	if (mroce_lt(s->rnr_msn, msn))
 		s->rnr_count = 0;
-	}
 	s->peer_nak = a->nak;
 	if (a->nak == MROCE_NAK_GONE)
 		mroce_stream_peer_gone(s);
@@ -344,10 +343,12 @@ void mroce_stream_fail(struct mroce_stream *s, enum mroce_fail why, u8 nak, u64 
 }
 
 /* Another try has failed for want of a receive. */
-static void count_rnr(struct mroce_stream *s, u64 sent_at)
+static void count_rnr(struct mroce_stream *s, u32 msn, u64 sent_at)
 {
 	if (sent_at < s->resumed_at || s->attr.rnr_retry == 7)
 		return;
+	if (!s->rnr_count)
+		s->rnr_msn = msn;
 	if (s->rnr_count++ >= s->attr.rnr_retry)
 		s->rnr_over = true;
 }
@@ -375,7 +376,7 @@ void mroce_stream_refuse(struct mroce_stream *s, u32 cpn, u8 nak, u32 delay_us, 
 		return;
 	if (first) {
 		mroce_cnt(c, MROCE_CNT_RNR_WAITS);
-		count_rnr(s, sent_at);
+		count_rnr(s, mroce_stream_msg(s, index)->msn, sent_at);
 	}
 	if (s->rnr_over) {
 		/* it fails when it is the oldest */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Speed in virtual time: hosts are infinitely fast, so what is missing to the line is the
+ * protocol's. Each figure is printed; the bounds are what a regression would break.
+ */
+#include "sim_test.h"
+
+namespace {
+
+using namespace sim;
+
+constexpr u32 kKey = 0x42;
+constexpr u64 kBase = 0x10000;
+constexpr u32 kMessage = 1 << 20;
+
+/* What the headers leave of the line for payload. */
+double ceiling(u32 mtu)
+{
+	mroce_conn_cfg c;
+
+	mroce_cfg_default(&c);
+	mroce_cfg_mtu(&c, mtu, false);
+	return c.payload / (c.payload + 40.0 + 66.0);
+}
+
+/* Return: share of the line's payload capacity that one stream of 1 MiB WRITEs gets. */
+double goodput(const char *what, Cfg cfg, u32 messages, u32 window = 16)
+{
+	cfg.check_every = 0;
+	World w(cfg);
+	auto [a, b] = w.connect(64);
+	Bytes data = pattern(1, kMessage);
+	u32 posted = 0;
+
+	b->ooo_check = false;
+	w.side[1].region(kKey, kBase, kMessage);
+	w.up();
+	/* open the stream and the windows first */
+	u64 start = 0, warm = 8;
+	bool ok = w.run([&] {
+		u32 done = a->done.size();
+
+		if (!start && done >= warm)
+			start = w.now;
+		while (posted < messages + warm && posted < done + window) {
+			a->write(kBase, kKey, data);
+			a->kick();
+			posted++;
+		}
+		return done == messages + warm;
+	});
+
+	EXPECT_TRUE(ok) << what;
+	double bits = 8.0 * messages * kMessage;
+	double share = bits / (w.now - start) / (cfg.rate / 1e9) / ceiling(cfg.mtu);
+	mroce_conn &c = w.side[0].c;
+
+	printf("#   %-42s %6.2f %% of what headers leave, %llu gap, %llu probe, %llu spurious\n",
+	       what, 100 * share, (unsigned long long)c.counters[MROCE_CNT_RETX_GAP],
+	       (unsigned long long)c.counters[MROCE_CNT_RETX_PROBE],
+	       (unsigned long long)c.counters[MROCE_CNT_RETX_SPURIOUS]);
+	return share;
+}
+
+Cfg line(double loss, u32 mtu = 1500, u64 rtt = 20 * kUs)
+{
+	return { .seed = 7, .paths = 4, .mtu = mtu, .link = { .delay = rtt / 2, .loss = loss },
+		 .rate = 10000000000, .ack_loss = loss, .probe_floor = 0 };
+}
+
+TEST(goodput, clean)
+{
+	EXPECT_GE(goodput("10 Gb/s, 20 us, MTU 1500", line(0), 24), 0.98);
+	EXPECT_GE(goodput("10 Gb/s, 20 us, MTU 9000", line(0, 9000), 64), 0.98);
+}
+
+TEST(goodput, loss)
+{
+	EXPECT_GE(goodput("loss 0.1 %", line(0.001), 24), 0.98);
+	EXPECT_GE(goodput("loss 1 %", line(0.01), 24), 0.97 * 0.99);
+	EXPECT_GE(goodput("loss 5 %", line(0.05), 24), 0.96 * 0.95);
+	EXPECT_GE(goodput("loss 10 %", line(0.1), 24), 0.95 * 0.90);
+}
+
+TEST(goodput, longer)
+{
+	Cfg far = line(0, 9000, 1000 * kUs);
+
+	EXPECT_GE(goodput("1 ms, MTU 9000", far, 64), 0.95);
+	far.link.loss = 0.01;
+	EXPECT_GE(goodput("1 ms, MTU 9000, loss 1 %", far, 64), 0.90);
+}
+
+TEST(goodput, reordering)
+{
+	Cfg c = line(0);
+
+	c.link.reorder = 0.05;
+	c.link.reorder_by = 20 * kUs;
+	EXPECT_GE(goodput("5 % late by up to a round trip", c, 24), 0.85);
+}
+
+} /* namespace */
