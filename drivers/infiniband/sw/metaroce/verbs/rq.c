@@ -109,8 +109,12 @@ void mroce_rq_complete(struct mroce_qp *qp, u32 rqn, struct ib_wc *wc, bool soli
 
 	spin_lock(&rq->lock);
 	/* otherwise it was flushed while a datagram was being copied */
-	if (rqn == rq->tail && !rq->flush)
+	if (rqn == rq->tail && !rq->flush) {
+		/* without payload nobody has looked at it: immediate data, zero length */
+		if (rq->ring.hdr && rq->fetched == rq->tail)
+			mroce_rq_fetch(rq, rq->tail + 1);
 		mroce_rq_finish(qp, wc, solicited, notify);
+	}
 	spin_unlock(&rq->lock);
 }
 
