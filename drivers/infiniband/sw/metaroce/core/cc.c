@@ -12,6 +12,7 @@
 #define ALPHA_SHIFT	4	/* g = 1/16, RFC 8257 3.3 */
 #define BASE_LIFE	(10000 * MROCE_NSEC_PER_MSEC)
 #define MIN_CWND	4
+#define MIN_CWND_DELAY	16	/* delay alone never takes more: hosts are late, too */
 
 static void init(struct mroce_conn *c, struct mroce_path *p)
 {
@@ -26,11 +27,11 @@ static void init(struct mroce_conn *c, struct mroce_path *p)
 	p->round_rtt_us = 0;
 }
 
-static void cut(struct mroce_path *p, u32 cwnd)
+static void cut(struct mroce_path *p, u32 cwnd, u32 least)
 {
 	p->slow_start = 0;
 	p->cwnd_frac = 0;
-	p->cwnd = max_t(u32, cwnd, MIN_CWND);
+	p->cwnd = max_t(u32, cwnd, min_t(u32, least, p->cwnd));
 }
 
 /*
@@ -52,13 +53,13 @@ static void round_end(struct mroce_conn *c, struct mroce_path *p)
 
 	p->ce_alpha += (marked >> ALPHA_SHIFT) - (p->ce_alpha >> ALPHA_SHIFT);
 	if (p->round_marked) {
-		cut(p, p->cwnd - p->cwnd * p->ce_alpha / (2 * ALPHA_ONE));
+		cut(p, p->cwnd - p->cwnd * p->ce_alpha / (2 * ALPHA_ONE), MIN_CWND);
 		mroce_cnt(c, MROCE_CNT_CC_MARK);
 	} else if (delayed(c, p)) {
-		cut(p, p->cwnd - p->cwnd / 8);
+		cut(p, p->cwnd - p->cwnd / 8, MIN_CWND_DELAY);
 		mroce_cnt(c, MROCE_CNT_CC_DELAY);
 	} else if (total >= 16 && p->round_lost > total / 2) {
-		cut(p, p->cwnd - p->cwnd / 4);
+		cut(p, p->cwnd - p->cwnd / 4, MIN_CWND);
 		mroce_cnt(c, MROCE_CNT_CC_OVERFLOW);
 	}
 	p->round_seq = p->next_seq;

@@ -19,18 +19,27 @@ class Liar {
 	explicit Liar(const Cfg &cfg) : w(cfg)
 	{
 		for (u32 i = 0; i < 3; i++) {
-			auto [a, b] = w.connect(64);
-
-			a->ooo_check = b->ooo_check = false;
-			a->s.attr.timeout_ns = b->s.attr.timeout_ns = kMs;
-			ends.push_back(a);
-			ends.push_back(b);
+			ends.resize(2 * i + 2);
+			renew(i);
 		}
 		for (Side &s : w.side) {
 			s.region(kKey, kBase, kLen);
 			s.region(kSecret, kBase, kLen, false, false);
 		}
 		w.up();
+	}
+
+	/* A lie ends most streams before long. */
+	void renew(u32 i)
+	{
+		auto [a, b] = w.connect(64);
+
+		a->ooo_check = b->ooo_check = false;
+		a->s.attr.timeout_ns = b->s.attr.timeout_ns = kMs;
+		ends[2 * i] = a;
+		ends[2 * i + 1] = b;
+		all.push_back(a);
+		all.push_back(b);
 	}
 
 	u32 number(u32 near)
@@ -49,8 +58,14 @@ class Liar {
 	/* Honest requests of every kind, from both sides. */
 	void traffic()
 	{
-		End *e = ends[w.rng() % ends.size()];
+		u32 i = w.rng() % ends.size();
+		End *e = ends[i];
 		u32 len = w.rng() % 5000;
+
+		if (e->s.state == MROCE_STREAM_ERROR && e->peer->s.state == MROCE_STREAM_ERROR) {
+			renew(i / 2);
+			return;
+		}
 
 		if (e->s.state == MROCE_STREAM_ERROR || e->room() < 2)
 			return;
@@ -163,7 +178,7 @@ class Liar {
 	}
 
 	World w;
-	std::vector<End *> ends;
+	std::vector<End *> ends, all;
 };
 
 void lies(u64 seed, u32 rounds, bool data, bool ack)
@@ -186,10 +201,10 @@ void lies(u64 seed, u32 rounds, bool data, bool ack)
 	}
 	/* whatever was said: in bounded time and work all streams end or go on */
 	l.w.run_for(50 * kMs);
-	for (End *e : l.ends)
+	for (End *e : l.all)
 		e->stop();
 	EXPECT_TRUE(l.w.run([&] {
-		for (End *e : l.ends)
+		for (End *e : l.all)
 			if (mroce_stream_busy(&e->s))
 				return false;
 		return true;

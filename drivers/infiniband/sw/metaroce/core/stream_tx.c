@@ -228,6 +228,25 @@ static void ask_later(struct mroce_stream *s, u16 path, u64 now)
 	mroce_stream_arm(s);
 }
 
+/* Pieces of requests that the peer calls done although it refused them. */
+static void drop_stale_pieces(struct mroce_conn *c, struct mroce_stream *s)
+{
+	u32 i, prev = MROCE_NONE, next;
+
+	for (i = s->refused; i != MROCE_NONE; i = next) {
+		struct mroce_piece *p = &c->pieces[i];
+
+		next = p->next;
+		if (p->op == MROCE_OP_READ_RESP || p->op == MROCE_OP_ATOMIC_RESP ||
+		    !mroce_lt(p->index, s->sq_tail)) {
+			prev = i;
+			continue;
+		}
+		mroce_piece_free(c, s, i, prev);
+		s->outstanding--;
+	}
+}
+
 void mroce_stream_complete(struct mroce_stream *s, u64 now)
 {
 	while (s->sq_tail != s->sq_seen && s->state != MROCE_STREAM_ERROR) {
@@ -243,6 +262,8 @@ void mroce_stream_complete(struct mroce_stream *s, u64 now)
 			s->sq_next++;
 		s->conn->ops->completed(s, s->sq_tail, m);
 		s->sq_tail++;
+		if (s->refused != MROCE_NONE)
+			drop_stale_pieces(s->conn, s);
 		s->progress_at = now;
 		s->query_at = MROCE_NEVER;
 		s->query_backoff = 0;
@@ -364,6 +385,12 @@ void mroce_stream_refuse(struct mroce_stream *s, u32 cpn, u8 nak, u32 delay_us, 
 
 	if (r->op < MROCE_OP_SEND) {
 		mroce_tx_queue(c, cpn);		/* nobody refuses these */
+		return;
+	}
+	if (request && mroce_lt(index, s->sq_tail)) {
+		/* called done before, and refused now: the peer's own fault */
+		s->outstanding--;
+		mroce_tx_release(c, cpn);
 		return;
 	}
 	mroce_tx_park(c, cpn);
