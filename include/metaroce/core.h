@@ -34,7 +34,7 @@ extern "C" {
 #define MROCE_NSEC_PER_USEC	1000ULL
 #define MROCE_NSEC_PER_MSEC	1000000ULL
 #define MROCE_NEVER		(~0ULL)
-#define MROCE_MAX_MSG_LEN	(1U << 31)	/* bytes of a message */
+#define MROCE_MAX_MSG_LEN	0x80000000U	/* bytes of a message */
 #define MROCE_NONE		0xffffffffU	/* no packet, in links between packets */
 
 struct mroce_addr {

@@ -229,9 +229,34 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	return false;
 }
 
+/*
+ * The packet that @b takes next, on path @p; it is in front of conn->resend then. Return:
+ * MROCE_NONE: the burst ends here.
+ */
+static u32 burst_next(struct mroce_conn *c, const struct mroce_burst *b, struct mroce_path *p,
+		      unsigned int *size, u64 now)
+{
+	struct mroce_path *home;
+	u32 cpn = peek_resend(c, now);
+
+	if (cpn == MROCE_NONE) {
+		cpn = cut_next(c);
+		if (cpn == MROCE_NONE)
+			return MROCE_NONE;
+		/* cut is cut: if it does not fit behind the others it waits in front */
+		mroce_tx_queue(c, cpn);
+	}
+	*size = mroce_packet_size(c, cpn);
+	if (!b->count)
+		return cpn;
+	home = home_path(c, cpn);
+	return *size > b->seg_size || (home && home != p) ? MROCE_NONE : cpn;
+}
+
 u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 {
-	struct mroce_path *p, *home;
+	unsigned int size = 0;
+	struct mroce_path *p;
 	u32 limit, cpn;
 
 	b->count = 0;
@@ -250,21 +275,8 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	limit = min_t(u32, b->max_count, MROCE_BURST_MAX);
 	limit = min_t(u32, limit, max_t(u32, mroce_path_room(c, p), 1));
 	while (b->count < limit) {
-		unsigned int size;
-
-		cpn = peek_resend(c, now);
-		if (cpn == MROCE_NONE) {
-			cpn = cut_next(c);
-			if (cpn == MROCE_NONE)
-				break;
-			/* cut is cut: if it does not fit behind the others it waits in front */
-			mroce_tx_queue(c, cpn);
-		}
-		size = mroce_packet_size(c, cpn);
-		if (b->count && size > b->seg_size)
-			break;
-		home = b->count ? home_path(c, cpn) : NULL;
-		if (home && home != p)
+		cpn = burst_next(c, b, p, &size, now);
+		if (cpn == MROCE_NONE)
 			break;
 		pop_resend(c);
 		mroce_path_sent(c, p, cpn, now);

@@ -2,7 +2,10 @@
 /* Names of states and codes, for traces, dumps and tests. */
 #include "internal.h"
 
-#define NAME(table, i) ((i) < ARRAY_SIZE(table) && (table)[i] ? (table)[i] : "?")
+static const char *name_of(const char * const *table, size_t n, u8 i)
+{
+	return i < n && table[i] ? table[i] : "?";
+}
 
 static const char * const stream_names[] = {
 	[MROCE_STREAM_IDLE] = "IDLE",
@@ -10,6 +13,7 @@ static const char * const stream_names[] = {
 	[MROCE_STREAM_OPEN] = "OPEN",
 	[MROCE_STREAM_ERROR] = "ERROR",
 };
+
 static_assert(ARRAY_SIZE(stream_names) == MROCE_STREAM_STATES);
 
 static const char * const path_names[] = {
@@ -18,6 +22,7 @@ static const char * const path_names[] = {
 	[MROCE_PATH_SUSPECT] = "SUSPECT",
 	[MROCE_PATH_FAILED] = "FAILED",
 };
+
 static_assert(ARRAY_SIZE(path_names) == MROCE_PATH_STATES);
 
 static const char * const conn_names[] = {
@@ -25,6 +30,7 @@ static const char * const conn_names[] = {
 	[MROCE_CONN_UP] = "UP",
 	[MROCE_CONN_DEAD] = "DEAD",
 };
+
 static_assert(ARRAY_SIZE(conn_names) == MROCE_CONN_STATES);
 
 static const char * const nak_names[] = {
@@ -37,6 +43,7 @@ static const char * const nak_names[] = {
 	[MROCE_NAK_HOLD] = "HOLD",
 	[MROCE_NAK_NOT_READY] = "NOT_READY",
 };
+
 static_assert(ARRAY_SIZE(nak_names) == MROCE_NAK_MAX);
 
 static const char * const op_names[] = {
@@ -53,29 +60,30 @@ static const char * const op_names[] = {
 	[MROCE_OP_CMP_SWAP] = "CMP_SWAP",
 	[MROCE_OP_ATOMIC_RESP] = "ATOMIC_RESP",
 };
+
 static_assert(ARRAY_SIZE(op_names) == MROCE_OP_MAX);
 
 const char *mroce_stream_state_name(u8 state)
 {
-	return NAME(stream_names, state);
+	return name_of(stream_names, ARRAY_SIZE(stream_names), state);
 }
 
 const char *mroce_path_state_name(u8 state)
 {
-	return NAME(path_names, state);
+	return name_of(path_names, ARRAY_SIZE(path_names), state);
 }
 
 const char *mroce_conn_state_name(u8 state)
 {
-	return NAME(conn_names, state);
+	return name_of(conn_names, ARRAY_SIZE(conn_names), state);
 }
 
 const char *mroce_nak_name(u8 nak)
 {
-	return NAME(nak_names, nak);
+	return name_of(nak_names, ARRAY_SIZE(nak_names), nak);
 }
 
 const char *mroce_op_name(u8 op)
 {
-	return NAME(op_names, op);
+	return name_of(op_names, ARRAY_SIZE(op_names), op);
 }

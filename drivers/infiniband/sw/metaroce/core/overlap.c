@@ -33,7 +33,8 @@ void mroce_overlap_mark(struct mroce_stream *s, u32 index)
 		for (i = index; i != s->sq_tail && looked < LOOK_BACK; looked++) {
 			struct mroce_txmsg *e = mroce_stream_msg(s, --i);
 
-			if (e->op != MROCE_OP_WRITE || e->flags & (MROCE_MSG_LOCAL | MROCE_MSG_FAILED))
+			if (e->op != MROCE_OP_WRITE ||
+			    e->flags & (MROCE_MSG_LOCAL | MROCE_MSG_FAILED))
 				continue;
 			if (!overlaps(lo, hi, e->raddr, e->raddr + e->len))
 				continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* SipHash-2-4 (Aumasson, Bernstein 2012) for user space; the kernel has its own. Not in the module. */
+/* SipHash-2-4 (Aumasson, Bernstein 2012) for user space; the kernel has its own. */
 #include <metaroce/port.h>
 
 static u64 rotl(u64 v, unsigned int n)

@@ -3,12 +3,13 @@
  * Connection packet numbers: exactly-once across paths.
  *
  * A number stands for one piece of one message for ever, whichever paths carry
- * it and however often. A refused number is spent as well: the receiver answers every
- * copy of it with the refusal, and the sender cuts the piece again under a new one. (So
- * a stream that waits for receives doesn't hold up the window of the others.) The sender keeps a record per number until a path
- * acknowledgment says that the peer owns it; the receiver keeps one bit, claimed
- * or not. The sender never runs MROCE_WINDOW ahead of its oldest record, so the
- * two windows always overlap. MR-6.4-*
+ * it and however often. A refused number is spent as well: the receiver answers
+ * every copy of it with the refusal, and the sender cuts the piece again under a
+ * new one. (So a stream that waits for receives doesn't hold up the window of the
+ * others.) The sender keeps a record per number until a path acknowledgment says
+ * that the peer owns it; the receiver keeps one bit, claimed or not. The sender
+ * never runs MROCE_WINDOW ahead of its oldest record, so the two windows always
+ * overlap. MR-6.4-*
  */
 #include "internal.h"
 
@@ -57,9 +58,7 @@ void mroce_tx_park(struct mroce_conn *c, u32 cpn)
 	u32 i = c->piece_free;
 	struct mroce_piece *p;
 
-	/* mroce_piece_room() saw to it that there is one */
-	if (MROCE_BUG_ON(i == MROCE_NONE))
-		return;
+	/* there is one: cut_next() in conn.c sees to it */
 	p = &c->pieces[i];
 	c->piece_free = p->next;
 	c->pieces_used++;
