@@ -23,12 +23,10 @@ lossy_hosts() {
 
 # loss_volume BYTES: in each direction
 loss_volume() {
-	local ops=write,write_imm,send,send_imm,read,overlap name kind per
+	local ops=write,write_imm,send,send_imm,read,fetch_add,cmp_swap,overlap name kind per
 	mroce_load || skip_all "no module was built for $LAB_KERNEL"
 	pair_limit=7000
 	check "hosts with a bad network between them" lossy_hosts
-	on a ibv_devinfo -v -d ma | grep -q 'atomic_cap:.*ATOMIC_HCA' &&
-		ops+=,fetch_add,cmp_swap
 	check_verify "twice $1 of $ops on 8 QPs" b a 10.0.3.2 \
 		--bytes "$1" --both --qps 8 --ops $ops --stall 60
 	# it was as bad as that, and repaired
