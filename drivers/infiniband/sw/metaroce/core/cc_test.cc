@@ -82,7 +82,7 @@ TEST(cc, window_keeps_bounds)
 	EXPECT_LE(p.cwnd, 5u) << "the floor, and one more per round";
 }
 
-TEST(sched, most_room_and_state)
+TEST(sched, earliest_and_state)
 {
 	World w({ .seed = 5 });
 	mroce_conn &c = w.side[0].c;

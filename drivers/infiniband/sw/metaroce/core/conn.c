@@ -176,6 +176,16 @@ static u32 cut_next(struct mroce_conn *c)
 	return MROCE_NONE;
 }
 
+static bool any_active(const struct mroce_conn *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->npaths; i++)
+		if (c->paths[i].state == MROCE_PATH_ACTIVE)
+			return true;
+	return false;
+}
+
 /* MR-6.1-03: a lost packet goes on the path that lost it. Return: NULL: any will do. */
 static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
 {
@@ -186,7 +196,12 @@ static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
 	p = &c->paths[mroce_rec(c, cpn)->path];
 	if (p->state == MROCE_PATH_ACTIVE && mroce_path_room(c, p))
 		return p;
-	/* probes leave whatever the window says */
+	/*
+	 * Probes leave whatever the window says. Those of a suspect path try another one:
+	 * if that delivers, this one has failed.
+	 */
+	if (p->state == MROCE_PATH_SUSPECT && any_active(c))
+		return NULL;
 	if (p->probes && p->state != MROCE_PATH_PROBING)
 		return p;
 	return NULL;

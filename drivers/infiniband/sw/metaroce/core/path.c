@@ -15,7 +15,7 @@
 #include "internal.h"
 
 #define SUSPECT_PROBES		2
-#define FAILED_PROBES		4
+#define FAILED_PROBES		3
 #define MAX_BACKOFF		7
 #define REO_MAX_STEPS		8	/* tolerance of two round-trip times */
 #define REO_LIFE_RTTS		64

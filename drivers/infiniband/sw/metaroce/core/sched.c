@@ -2,15 +2,26 @@
 /* Which path the next burst takes. A scheduler is one const table. */
 #include "internal.h"
 
+/* Is a packet on @a expected to arrive earlier than on @b? */
+static bool earlier(const struct mroce_path *a, const struct mroce_path *b)
+{
+	u64 cost_a = (u64)a->srtt_us * (a->inflight + 1) * b->cwnd;
+	u64 cost_b = (u64)b->srtt_us * (b->inflight + 1) * a->cwnd;
+
+	return cost_a < cost_b;
+}
+
 /*
- * Most room: bursts stay long and every path is used. Ties go round, so that equal
- * paths share evenly. A suspect path is taken only when no active one lives.
+ * Earliest delivery: the round-trip time times the share of the window that is full. Every
+ * path is used, in proportion to its window: one that is not used shows neither that it
+ * is good nor that it is dead. Ties go round. A suspect path is taken only when no active
+ * one lives.
  */
-static struct mroce_path *pick_most_room(struct mroce_conn *c, u64 now)
+static struct mroce_path *pick_earliest(struct mroce_conn *c, u64 now)
 {
 	struct mroce_path *best = NULL;
-	u32 i, room, best_room = 0;
 	u8 want = MROCE_PATH_SUSPECT;
+	u32 i;
 
 	for (i = 0; i < c->npaths; i++)
 		if (c->paths[i].state == MROCE_PATH_ACTIVE)
@@ -18,13 +29,10 @@ static struct mroce_path *pick_most_room(struct mroce_conn *c, u64 now)
 	for (i = 0; i < c->npaths; i++) {
 		struct mroce_path *p = &c->paths[(c->last_path + 1 + i) % c->npaths];
 
-		if (p->state != want)
+		if (p->state != want || !mroce_path_room(c, p))
 			continue;
-		room = mroce_path_room(c, p);
-		if (room > best_room) {
-			best_room = room;
+		if (!best || earlier(p, best))
 			best = p;
-		}
 	}
 	if (best)
 		c->last_path = best->id;
@@ -32,6 +40,6 @@ static struct mroce_path *pick_most_room(struct mroce_conn *c, u64 now)
 }
 
 const struct mroce_sched_ops mroce_sched_default = {
-	.name = "most-room",
-	.pick = pick_most_room,
+	.name = "earliest",
+	.pick = pick_earliest,
 };

@@ -248,31 +248,31 @@ void transfer(const Cfg &cfg, u32 streams, u32 per_stream, u32 max_len)
 
 TEST(transfer, clean)
 {
-	for (u64 seed = 1; seed <= 3; seed++)
+	for (u64 seed = 1; seed <= 2; seed++)
 		transfer({ .seed = seed }, 3, 60, 20000);
 }
 
 TEST(transfer, loss_1)
 {
-	for (u64 seed = 10; seed < 13; seed++)
+	for (u64 seed = 10; seed < 12; seed++)
 		transfer({ .seed = seed, .link = { .loss = 0.01 } }, 3, 60, 20000);
 }
 
 TEST(transfer, loss_10)
 {
-	for (u64 seed = 20; seed < 23; seed++)
+	for (u64 seed = 20; seed < 22; seed++)
 		transfer({ .seed = seed, .link = { .loss = 0.1 } }, 3, 60, 20000);
 }
 
 TEST(transfer, loss_30)
 {
-	for (u64 seed = 30; seed < 33; seed++)
+	for (u64 seed = 30; seed < 32; seed++)
 		transfer({ .seed = seed, .link = { .loss = 0.3 } }, 2, 40, 10000);
 }
 
 TEST(transfer, duplicates_and_reordering)
 {
-	for (u64 seed = 40; seed < 44; seed++)
+	for (u64 seed = 40; seed < 42; seed++)
 		transfer({ .seed = seed,
 			   .link = { .jitter = 20 * kUs, .loss = 0.01, .dup = 0.05,
 				     .reorder = 0.05, .reorder_by = 100 * kUs } },
@@ -282,7 +282,7 @@ TEST(transfer, duplicates_and_reordering)
 /* Several CPUs copy at the same time and finish in any order. */
 TEST(transfer, copies_in_any_order)
 {
-	for (u64 seed = 50; seed < 54; seed++)
+	for (u64 seed = 50; seed < 52; seed++)
 		transfer({ .seed = seed,
 			   .link = { .jitter = 5 * kUs, .loss = 0.02, .dup = 0.02,
 				     .reorder = 0.05, .reorder_by = 50 * kUs },
@@ -300,7 +300,7 @@ TEST(transfer, slow_copies)
 
 TEST(transfer, numbers_wrap)
 {
-	for (u64 seed = 70; seed < 74; seed++)
+	for (u64 seed = 70; seed < 72; seed++)
 		transfer({ .seed = seed,
 			   .link = { .loss = 0.03, .dup = 0.02, .reorder = 0.03,
 				     .reorder_by = 50 * kUs },
@@ -366,7 +366,7 @@ TEST(transfer, sizes)
 	EXPECT_TRUE(w.drain());
 }
 
-/* A device that talks to itself: two streams of one process, one connection per side. */
+/* Many streams of one connection, more than an acknowledgment has room for. */
 TEST(transfer, many_streams)
 {
 	transfer({ .seed = 110, .link = { .loss = 0.01 }, .check_every = 256 }, 100, 8, 3000);
