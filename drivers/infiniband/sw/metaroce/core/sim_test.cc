@@ -148,7 +148,8 @@ static void op_failed(mroce_stream *s, u32 index, mroce_txmsg *m, enum mroce_fai
 static mroce_stream *op_find_stream(mroce_conn *c, u32 dst_qpn, u32 src_qpn)
 {
 	for (auto &[handle, e] : side_of(c)->ends)
-		if (!e->hidden && !e->unbound && e->qpn == dst_qpn && e->s.rqpn == src_qpn)
+		if (!e->hidden && !e->unbound && e->qpn == dst_qpn && e->s.rqpn == src_qpn &&
+		    e->s.half == (dst_qpn == src_qpn))
 			return &e->s;
 	return nullptr;
 }
@@ -628,6 +629,15 @@ World::~World()
 		for (u32 i = 0; i < MROCE_HOLD_POOL; i++)
 			delete static_cast<Bytes *>(s.c.hold_mem[i].held ?
 						    s.c.hold_mem[i].payload : nullptr);
+}
+
+void World::up_loopback()
+{
+	Side &s = side[0];
+
+	s.peer = &s;
+	mroce_conn_up(&s.c, s.c.cid, 2 * cfg.link.delay / kUs, now);
+	s.pump();
 }
 
 void World::up()

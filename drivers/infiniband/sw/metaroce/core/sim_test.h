@@ -217,6 +217,8 @@ class World {
 	std::pair<End *, End *> connect(u32 depth = 128);
 	End *make_end(Side &s, u32 qpn, u32 rqpn, u32 depth);
 	void up();
+	/* Side 0 talks to itself, side 1 is not there. */
+	void up_loopback();
 	void at(u64 when, std::function<void()> f);
 	bool step();
 	/* Runs until @pred holds. Return: whether it did before @limit ns passed. */

@@ -372,4 +372,49 @@ TEST(transfer, many_streams)
 	transfer({ .seed = 110, .link = { .loss = 0.01 }, .check_every = 256 }, 100, 8, 3000);
 }
 
+/* One connection that is its own peer: two QPs of a device, and a QP connected to itself. */
+TEST(transfer, loopback)
+{
+	for (u64 seed = 120; seed < 124; seed++) {
+		World w({ .seed = seed, .link = { .loss = 0.05, .dup = 0.05 }, .copy_ns = kUs,
+			  .build_ns = kUs, .check_every = 4 });
+		Side &s = w.side[0];
+		End *a = w.make_end(s, 10, 11, 64), *b = w.make_end(s, 11, 10, 64);
+		End *self = w.make_end(s, 12, 12, 64), *half = w.make_end(s, 12, 12, 64);
+		Region &r = s.region(kWriteKey, kBase, 100000);
+		std::vector<u32> reads;
+
+		half->s.half = true;
+		a->peer = b;
+		b->peer = a;
+		self->peer = half;
+		half->peer = self;
+		a->write(kBase, kWriteKey, pattern(1, 20000));
+		b->write(kBase + 20000, kWriteKey, pattern(2, 20000));
+		a->recv(5000);
+		b->send(pattern(3, 5000));
+		self->write(kBase + 40000, kWriteKey, pattern(4, 20000));
+		reads.push_back(self->read(kBase + 40000, kWriteKey, 20000));
+		half->recv(3000);
+		self->send(pattern(5, 3000));
+		w.up_loopback();
+		for (End *e : { a, b, self })
+			e->kick();
+		ASSERT_TRUE(w.run([&] {
+			return a->s.sq_tail == a->head && b->s.sq_tail == b->head &&
+			       self->s.sq_tail == self->head;
+		}));
+		for (u32 i = 0; i < 2; i++) {
+			Bytes want = pattern(i + 1, 20000);
+
+			EXPECT_TRUE(std::equal(want.begin(), want.end(),
+					       r.mem.begin() + 20000 * i));
+		}
+		EXPECT_EQ(self->wqe(reads[0]).local, pattern(4, 20000));
+		EXPECT_EQ(a->rq[0], pattern(3, 5000));
+		EXPECT_EQ(half->rq[0], pattern(5, 3000));
+		EXPECT_TRUE(w.drain());
+	}
+}
+
 } /* namespace */
