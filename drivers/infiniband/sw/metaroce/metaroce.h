@@ -64,7 +64,7 @@ struct mroce_dev {
 	struct list_head conns;		/* every mroce_econn of this device */
 	atomic64_t counters[MROCE_CNT_MAX];	/* of no connection, and of ended ones */
 	bool dying;			/* under conns_lock: no new connection */
-	atomic_t nconns;		/* that exist, listed or not */
+	u32 nconns;			/* that exist, listed or not; under conns_lock */
 	wait_queue_head_t conns_wq;	/* for nconns to become 0 */
 };
 

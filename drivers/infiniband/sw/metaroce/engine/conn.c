@@ -155,12 +155,17 @@ static void free_econn(struct mroce_econn *econn)
 	mroce_route_drop(&econn->route);
 	mroce_route_drop(&econn->ack_route);
 	mroce_txq_close(econn->txq);
+	/* a wakeup may have come since the connection was unlisted */
+	tasklet_kill(&econn->pump_tasklet);
 	xa_destroy(&econn->streams);
 	xa_destroy(&econn->by_qpn);
 	kvfree(econn->mem);
 	kvfree_rcu(econn, rcu);
-	if (atomic_dec_and_test(&dev->nconns))
+	/* under the lock, so that the device outlives the call: mroce_engine_dev_exit() */
+	spin_lock_bh(&dev->conns_lock);
+	if (!--dev->nconns)
 		wake_up(&dev->conns_wq);
+	spin_unlock_bh(&dev->conns_lock);
 }
 
 /* Softirq drops references too; what sleeps is left to a work. */
@@ -354,7 +359,9 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	mroce_cfg_default(&cfg);
 	mroce_conn_init(&econn->conn, econn->mem, &mroce_engine_ops, &cfg, cid, get_random_u64());
 	mroce_econn_set_mtu(econn, 1280);
-	atomic_inc(&dev->nconns);
+	spin_lock_bh(&dev->conns_lock);
+	dev->nconns++;
+	spin_unlock_bh(&dev->conns_lock);
 	return econn;
 
 err_txq:

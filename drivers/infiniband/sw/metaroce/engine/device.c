@@ -83,7 +83,7 @@ int mroce_engine_dev_init(struct mroce_dev *dev)
 	spin_lock_init(&dev->conns_lock);
 	INIT_LIST_HEAD(&dev->conns);
 	dev->dying = false;
-	atomic_set(&dev->nconns, 0);
+	dev->nconns = 0;
 	init_waitqueue_head(&dev->conns_wq);
 	do {
 		dev->device_id = get_random_u64();
@@ -134,7 +134,9 @@ void mroce_engine_dev_exit(struct mroce_dev *dev)
 		mroce_econn_put(econn);
 	}
 	/* receive paths that still hold a connection drop it within an RCU period */
-	wait_event(dev->conns_wq, !atomic_read(&dev->nconns));
+	wait_event(dev->conns_wq, !READ_ONCE(dev->nconns));
+	spin_lock_bh(&dev->conns_lock);
+	spin_unlock_bh(&dev->conns_lock);
 }
 
 u64 mroce_engine_counter(struct mroce_dev *dev, enum mroce_counter id)

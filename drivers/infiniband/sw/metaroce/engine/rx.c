@@ -42,16 +42,38 @@ static void count_global(struct rx *rx, enum mroce_counter id)
 	mroce_dev_put(dev);
 }
 
-/* After anything that changed the core's state: acknowledge, send on, wake who waits. */
-static void settle(struct mroce_econn *econn, struct rx_scratch *s, bool ack)
+/* What follows a change of the core's state, found out while the lock is held. */
+struct follow {
+	bool ack, pump;
+};
+
+static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s)
 {
+	u64 now = mroce_now();
+	struct follow f = {
+		.ack = mroce_conn_next_ack(&econn->conn, &s->ack, now),
+		.pump = mroce_conn_backlog(&econn->conn),
+	};
+
+	if (!f.pump)
+		mroce_econn_arm(econn, now);
+	if (waitqueue_active(&econn->idle_wq))
+		wake_up(&econn->idle_wq);
+	return f;
+}
+
+static void settle(struct mroce_econn *econn, struct rx_scratch *s, struct follow f)
+{
+	bool ack = f.ack;
+
 	while (ack) {
 		mroce_econn_send_ack(econn, &s->ack);
 		spin_lock_bh(&econn->lock);
 		ack = mroce_conn_next_ack(&econn->conn, &s->ack, mroce_now());
 		spin_unlock_bh(&econn->lock);
 	}
-	mroce_econn_pump(econn);
+	if (f.pump)
+		mroce_econn_pump(econn);
 }
 
 static void flush_data(struct rx *rx)
@@ -60,7 +82,8 @@ static void flush_data(struct rx *rx)
 	struct mroce_econn *econn = rx->econn;
 	struct mroce_rxbatch b;
 	MROCE_NOTIFY(notify);
-	bool more, ack;
+	struct follow f = {};
+	bool more;
 
 	if (!rx->count)
 		return;
@@ -71,13 +94,12 @@ static void flush_data(struct rx *rx)
 		mroce_place_batch(econn, &b);
 		mroce_econn_lock(econn, &notify);
 		more = mroce_conn_placed(&econn->conn, &b, mroce_now());
-		ack = !more && mroce_conn_next_ack(&econn->conn, &s->ack, mroce_now());
-		if (waitqueue_active(&econn->idle_wq))
-			wake_up(&econn->idle_wq);
+		if (!more)
+			f = follow_up(econn, s);
 		mroce_econn_unlock(econn);
 	} while (more);
 	rx->count = 0;
-	settle(econn, s, ack);
+	settle(econn, s, f);
 	mroce_notify_flush(&notify);
 }
 
@@ -139,7 +161,7 @@ static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 {
 	struct rx_scratch *s = this_cpu_ptr(scratch);
 	MROCE_NOTIFY(notify);
-	bool ack;
+	struct follow f;
 
 	flush_data(rx);
 	if (!find_econn(rx, mroce_wire_dcid(p)))
@@ -150,9 +172,9 @@ static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 	}
 	mroce_econn_lock(rx->econn, &notify);
 	mroce_conn_rx_ack(&rx->econn->conn, &s->ack, mroce_now());
-	ack = mroce_conn_next_ack(&rx->econn->conn, &s->ack, mroce_now());
+	f = follow_up(rx->econn, s);
 	mroce_econn_unlock(rx->econn);
-	settle(rx->econn, s, ack);
+	settle(rx->econn, s, f);
 	mroce_notify_flush(&notify);
 }
 
