@@ -62,7 +62,7 @@ struct Cfg {
 	u32 burst = 44;
 	u64 probe_floor = 500 * kUs;
 	bool wrap = false;	/* all numbers start just below their wrap */
-	u32 check_every = 16;	/* events between checks of the invariants */
+	u32 check_every = 64;	/* events between checks of the invariants */
 	u32 max_rd = 16;
 };
 
