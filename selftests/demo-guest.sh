@@ -38,7 +38,7 @@ both() {
 		grep -v '^ *$' "$scratch/client" | tail -n "$lines"
 	else
 		bad "$shown"
-		tail -5 "$scratch/client" "$scratch/server"
+		tail -n 5 "$scratch/client" "$scratch/server"
 	fi
 }
 
@@ -56,7 +56,7 @@ write_bw() {
 		results[$what.$who]=failed
 		[ "$who" != metaroce ] || {
 			bad "ib_write_bw, $what"
-			tail -4 "$scratch/client" "$scratch/server"
+			tail -n 4 "$scratch/client" "$scratch/server"
 		}
 	fi
 	printf '  %-26s %-9s %s Gb/s\n' "$what" "$who" "${results[$what.$who]}"

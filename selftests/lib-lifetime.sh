@@ -76,7 +76,7 @@ one_round() {
 	problem=
 	hosts || { problem="the hosts could not be made"; return; }
 	traffic "$n" "$kind" || {
-		problem="no traffic: $(tail -2 "$scratch/server" "$scratch/client" | tr '\n' ' ')"
+		problem="no traffic: $(tail -n 2 "$scratch/server" "$scratch/client" | tr '\n' ' ')"
 		kill -9 "$server" "$client" 2>/dev/null
 		return
 	}
