@@ -17,7 +17,9 @@ mroce_load || skip_all "no module was built for $LAB_KERNEL"
 tap() {
 	local name=$1 line rc=0
 	shift
-	on "$@" >"$scratch/tap" 2>"$scratch/tap.err" </dev/null || rc=$?
+	local h=$1
+	shift
+	on "$h" timeout 150 "$@" >"$scratch/tap" 2>"$scratch/tap.err" </dev/null || rc=$?
 	while IFS= read -r line; do
 		case $line in
 		"ok "*"# SKIP "*) line=${line#* - } && skip "$name: ${line%% # SKIP*}" "${line#*# SKIP }" ;;
@@ -65,14 +67,14 @@ ip -n a link add dum1 type dummy
 ip -n a link set dum1 addrgenmode none
 check "a link on a netdev that is down" mroce_link a md dum1
 check "its port is down" sh -c 'ip netns exec a rdma link show md/1 | grep -q "state DOWN"'
-check_fails "traffic over it fails" on a metaroce-verify -d md \
-	--only still_working --dead-peer-timeout 10 negative
+check_fails "traffic over it fails" on a metaroce-verify -d md negative --only still_working
 ip -n a link set dum1 up
 check "up: it is active" wait_for 5 sh -c \
 	'ip netns exec a rdma link show md/1 | grep -q "state ACTIVE"'
 check "without an address a program opens it" on a ibv_devinfo -d md
 ip -n a addr add 10.9.9.1/24 dev dum1
 check "an address: a GID" gids_ready a md 10.9.9.1
+check "and it works" on a metaroce-verify -d md negative --only still_working
 check_pair "and it talks to itself" a a \
 	metaroce-verify -d md --listen -p @PORT -- \
 	metaroce-verify -d md -p @PORT --bytes 1M 10.9.9.1
@@ -84,13 +86,13 @@ check "rdma link del" rdma link del md
 check "the other host's link" mroce_link b mb eth0
 gids_ready a ma 10.0.1.1
 gids_ready b mb 10.0.1.2
-tap "verbs" a metaroce-verify -d ma --device2 mb negative
-tap "verbs, to itself" a metaroce-verify -d ma --only lkey negative
-check "rings scribbled over" on a timeout 120 metaroce-verify -d ma --seconds 3 scribble
+tap "verbs" a metaroce-verify -d ma negative --device2 mb
+tap "verbs, to itself" a metaroce-verify -d ma negative --only lkey
+check "rings scribbled over" on a timeout 120 metaroce-verify -d ma scribble --seconds 3
 check_verify "afterwards traffic is right" b a 10.0.1.2 --bytes 4M
 
 # --- the network
-tap "packets" a metaroce-inject -d ma -t mb -n eth0
+tap "packets" - metaroce-inject -d ma -t mb -n eth0 --netns a
 rdma statistic show link mb/1 | tr ' ' '\n' |
 	awk '$1 ~ /^[0-9]+$/ && $1 > 0 && p ~ /^rx_|reject/ { print "# mb " p " " $1 } { p = $1 }'
 for d in ma mb; do rdma link del $d; done

@@ -2,10 +2,9 @@
 #include "bench.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <sstream>
+#include <algorithm>
+#include <fstream>
 
 #include "oob.h"
 #include "pattern.h"
@@ -19,16 +18,6 @@ namespace {
 
 constexpr uint32_t kWritten = 64;  // bytes that WriteAll() writes, at the start of the memory
 
-std::string Output(const std::string& command) {
-  FILE* f = popen(command.c_str(), "r");
-  if (!f) throw SetupError("cannot run: " + command);
-  std::string text;
-  char buffer[4096];
-  while (const size_t n = fread(buffer, 1, sizeof buffer, f)) text.append(buffer, n);
-  if (pclose(f)) throw SetupError("failed: " + command);
-  return text;
-}
-
 }  // namespace
 
 Bytes EncodeData(mroce_hdr header, std::span<const uint8_t> payload) {
@@ -38,10 +27,11 @@ Bytes EncodeData(mroce_hdr header, std::span<const uint8_t> payload) {
   return p;
 }
 
-Bench::Bench(const std::string& sender, const std::string& target, const std::string& netdev, uint32_t streams)
+Bench::Bench(const std::string& sender, const std::string& target, const std::string& netns,
+             const std::string& netdev, uint32_t streams)
     : sender_(verify::OpenDevice(sender, 1, -1, false)),
       target_(verify::OpenDevice(target, 1, -1, false)),
-      wire_(netdev) {
+      wire_(netns, netdev) {
   for (uint32_t i = 0; i < streams; i++) {
     Stream s;
     s.pair = std::make_unique<verify::Pair>(&sender_, &target_);
@@ -97,22 +87,20 @@ void Bench::Learn() {
 
 void Bench::CheckMemory() const {
   for (size_t i = 0; i < streams_.size(); i++) {
+    const Bytes& wanted = streams_[i].expected;
     const uint8_t* is = streams_[i].pair->b.memory->data();
-    for (size_t at = 0; at < streams_[i].expected.size(); at++)
-      Check(is[at] == streams_[i].expected[at],
-            fmt::format("byte {} of the memory of stream {} is {:#04x}, must be {:#04x}", at, i, is[at],
-                        streams_[i].expected[at]));
+    const auto [right, wrong] = std::mismatch(wanted.begin(), wanted.end(), is);
+    if (right == wanted.end()) continue;
+    throw verify::Problem{fmt::format("byte {} of the memory of stream {} is {:#04x}, must be {:#04x}", wrong - is, i,
+                                      *wrong, *right)};
   }
 }
 
-std::map<std::string, uint64_t> Bench::Counters() const {
-  std::istringstream in(Output(fmt::format("rdma statistic show link {}/1", target_.name)));
-  std::map<std::string, uint64_t> all;
-  std::string name, value;
-  in >> name >> value;  // "link" and which
-  while (in >> name >> value) all[name] = std::stoull(value);
-  if (all.empty()) throw SetupError("no counters of " + target_.name);
-  return all;
+uint64_t Bench::Counter(const std::string& name) const {
+  std::ifstream in(fmt::format("/sys/class/infiniband/{}/ports/1/hw_counters/{}", target_.name, name));
+  uint64_t value = 0;
+  if (!(in >> value)) throw SetupError(fmt::format("{} has no counter {}", target_.name, name));
+  return value;
 }
 
 Stream& Bench::Fresh() {

@@ -28,14 +28,15 @@ struct Stream {
 
 class Bench {
  public:
-  Bench(const std::string& sender, const std::string& target, const std::string& netdev, uint32_t streams);
+  Bench(const std::string& sender, const std::string& target, const std::string& netns, const std::string& netdev,
+        uint32_t streams);
 
   // Writes over every stream and checks that it arrived; learns its headers.
   void WriteAll();
   // Throws Problem when a byte of the target's memory is not as expected.
   void CheckMemory() const;
-  // Of the target device.
-  std::map<std::string, uint64_t> Counters() const;
+  // Of the target device. Throws SetupError when there is none of this name.
+  uint64_t Counter(const std::string& name) const;
 
   Stream& first() { return streams_.front(); }
   // One that no case has spoilt. Throws SetupError when there is none left.

@@ -2,15 +2,18 @@
 #include "frame.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "oob.h"
@@ -50,6 +53,29 @@ uint16_t UdpSum(const Route& r, const uint8_t* udp, size_t length) {
   const uint16_t sum = Sum(pseudo, udp, length);
   return sum ? sum : 0xffff;
 }
+
+// In another network namespace while it lives; sockets made there stay there.
+class Visit {
+ public:
+  explicit Visit(const std::string& netns) {
+    if (netns.empty()) return;
+    home_ = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int there = open(("/run/netns/" + netns).c_str(), O_RDONLY | O_CLOEXEC);
+    const bool ok = home_ >= 0 && there >= 0 && !setns(there, CLONE_NEWNET);
+    const int error = errno;
+    if (there >= 0) close(there);
+    if (!ok) throw SetupError(fmt::format("network namespace '{}': {}", netns, std::strerror(error)));
+  }
+  ~Visit() {
+    if (home_ < 0) return;
+    if (setns(home_, CLONE_NEWNET)) std::abort();  // nothing works in a strange place
+    close(home_);
+  }
+  Visit(const Visit&) = delete;
+
+ private:
+  int home_ = -1;
+};
 
 }  // namespace
 
@@ -94,13 +120,14 @@ std::optional<Seen> ParseFrame(std::span<const uint8_t> f) {
   return s;
 }
 
-Wire::Wire(const std::string& netdev) {
+Wire::Wire(const std::string& netns, const std::string& netdev) {
+  const Visit visit(netns);
   sockaddr_ll a{};
   a.sll_family = AF_PACKET;
   a.sll_protocol = htons(ETH_P_ALL);
   a.sll_ifindex = static_cast<int>(if_nametoindex(netdev.c_str()));
   if (!a.sll_ifindex)
-    throw SetupError(fmt::format("no network device '{}' in this namespace", netdev));
+    throw SetupError(fmt::format("no network device '{}' in that namespace", netdev));
   fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
   if (fd_ < 0) throw SetupError(fmt::format("packet socket: {} (root is needed)", std::strerror(errno)));
   if (bind(fd_, reinterpret_cast<sockaddr*>(&a), sizeof a)) {

@@ -33,10 +33,11 @@ struct Seen {
 // Empty for anything but UDP over IPv4.
 std::optional<Seen> ParseFrame(std::span<const uint8_t> frame);
 
-// A network interface of this namespace: what leaves by it can be seen, and frames can be sent.
+// A network interface: what leaves by it can be seen, and frames can be sent.
 class Wire {
  public:
-  explicit Wire(const std::string& netdev);  // throws SetupError
+  // @netns: name of the interface's network namespace (ip-netns(8)), empty: this one. Throws SetupError.
+  Wire(const std::string& netns, const std::string& netdev);
   ~Wire();
   Wire(const Wire&) = delete;
   void Send(std::span<const uint8_t> frame);
