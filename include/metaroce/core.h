@@ -217,6 +217,7 @@ struct mroce_stream {
 	u32 acked_msn;		/* messages that the peer has executed */
 	u8 peer_nak;		/* what the peer says of message acked_msn */
 	bool answer_turn;	/* answers and requests take turns */
+	s32 turn_left;		/* bytes until the other's turn */
 	u32 outstanding;	/* packets sent and not path-acknowledged, ours and voided ones */
 	u64 hull_lo, hull_hi;	/* covers the targets of unfinished WRITEs */
 
@@ -233,6 +234,7 @@ struct mroce_stream {
 	u32 rnr_count, rnr_msn;	/* tries of this message that found no receive */
 	bool rnr_over;		/* rnr_retry is exhausted: txmsg.nak says for which */
 	u64 progress_at;	/* last progress */
+	u64 patience_at;	/* out of time, but the connection lives: not before */
 	u64 query_at;		/* ask for the state: nothing is in flight, yet not all is done */
 	u32 pins;		/* bursts being built, copies being made */
 	struct list_head timed;	/* in conn->timed while it has a deadline */
@@ -277,6 +279,7 @@ struct mroce_path {
 	u8 reo_steps;		/* reordering tolerance in quarters of srtt */
 	bool slow_start;
 	bool want_probe;	/* a NOP is due */
+	u32 lane;		/* local queue of what is in flight */
 	u32 next_seq;
 	u32 acked_high;		/* highest sequence known to have arrived */
 	u32 head, tail;		/* packets in flight, by sequence; MROCE_NONE: none */
@@ -369,6 +372,7 @@ struct mroce_burst {
 	struct mroce_path *path;
 	u32 count;
 	u32 max_count;		/* in: no more than this */
+	u32 lane;		/* in: the local queue it will leave by (a CPU, say) */
 	u32 seg_size;		/* UDP payload of every packet but the last */
 	u32 bytes;
 	struct mroce_txpkt pkts[MROCE_BURST_MAX];
@@ -487,7 +491,7 @@ struct mroce_rxmsg {
 struct mroce_conn_cfg {
 	u64 probe_floor;	/* 500 us */
 	u64 ack_delay_max;	/* how long the peer may sit on an acknowledgment */
-	u64 delay_target;	/* rise of the round-trip time that counts as congestion: 4 ms */
+	u64 delay_target;	/* rise of the round-trip time that counts as congestion: 25 ms */
 	u32 init_cwnd;		/* packets per path */
 	u32 max_cwnd;
 	u32 paths;
@@ -518,6 +522,8 @@ struct mroce_conn {
 	u64 timed_at;			/* no stream's deadline is earlier */
 	struct mroce_path paths[MROCE_MAX_PATHS];
 	u32 npaths, last_path;
+	u32 lane, want;			/* of the burst being made: b->lane, b->max_count */
+	u64 alive_at;			/* last time anything of ours was acknowledged */
 	struct mroce_txrec *tx;		/* MROCE_WINDOW of them */
 	u32 cpn_base, cpn_next;
 	u32 resend, resend_tail;	/* packets to be sent again first */

@@ -66,10 +66,10 @@ u32 mroce_answer_cut(struct mroce_conn *c, struct mroce_stream *s)
 	r->len = min_t(u32, a->len - a->sent, c->cfg.payload);
 	a->sent += r->len;
 	a->unacked++;
+	mroce_stream_turn(s, r->len, false);
 	if (a->sent == a->len) {
 		a->sent_all = true;
 		s->resp_next++;
-		s->answer_turn = false;
 	}
 	return cpn;
 }

@@ -7,7 +7,8 @@
 static const struct mroce_conn_cfg default_cfg = {
 	.probe_floor = 500 * MROCE_NSEC_PER_USEC,
 	.ack_delay_max = 0,
-	.delay_target = 4 * MROCE_NSEC_PER_MSEC,
+	/* above what a busy host adds: its scheduler's slices, not queues in the network */
+	.delay_target = 25 * MROCE_NSEC_PER_MSEC,
 	.init_cwnd = 64,
 	.max_cwnd = MROCE_BITMAP_BITS - 1,
 	.paths = 4,
@@ -283,10 +284,13 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 		return 1;
 	if (!mroce_conn_backlog(c))
 		return 0;
+	c->lane = b->lane;
+	c->want = b->max_count;
 	p = pick_path(c, now);
 	if (!p)
 		return 0;
 	b->path = p;
+	p->lane = b->lane;
 	limit = min_t(u32, b->max_count, MROCE_BURST_MAX);
 	limit = min_t(u32, limit, max_t(u32, mroce_path_room(c, p), 1));
 	while (b->count < limit) {

@@ -77,6 +77,8 @@ void mroce_rxpath_own(struct mroce_rxpath *p, u32 pseq);
 /* Cuts the next packet of a stream. Return: its number, or MROCE_NONE. */
 u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s);
 void mroce_stream_activate(struct mroce_stream *s);
+/* @len bytes were cut of a request or an answer; @answer_next: whose turn is next. */
+void mroce_stream_turn(struct mroce_stream *s, u32 len, bool answer_next);
 void mroce_stream_complete(struct mroce_stream *s, u64 now);
 /* A packet of the stream arrived at the peer. */
 void mroce_stream_delivered(struct mroce_stream *s, struct mroce_txrec *r, u64 now);

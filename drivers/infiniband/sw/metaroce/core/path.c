@@ -256,6 +256,7 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	if (n) {
 		p->probes = 0;
 		p->ack_at = now;
+		c->alive_at = now;
 		if (p->state == MROCE_PATH_SUSPECT)
 			p->state = MROCE_PATH_ACTIVE;
 	}

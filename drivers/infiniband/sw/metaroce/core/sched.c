@@ -12,6 +12,27 @@ static bool earlier(const struct mroce_path *a, const struct mroce_path *b)
 }
 
 /*
+ * What is in flight on a path left by one local queue; through another one, packets would
+ * overtake it, and a gap on a path is to mean loss.
+ */
+static bool other_lane(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	return p->inflight && p->lane != c->lane;
+}
+
+/*
+ * Less room than a good burst, while acknowledgments are on their way: wait for them. Else the
+ * short burst at the end of a message would beget short bursts for ever, one per
+ * acknowledgment (the silly window of RFC 813).
+ */
+static bool silly(struct mroce_conn *c, const struct mroce_path *p)
+{
+	u32 good = min_t(u32, c->want, max_t(u32, p->cwnd / 4, 1));
+
+	return p->inflight && mroce_path_room(c, p) < good;
+}
+
+/*
  * Earliest delivery: the round-trip time times the share of the window that is full. Every
  * path is used, in proportion to its window: one that is not used shows neither that it
  * is good nor that it is dead. Ties go round. A suspect path is taken only when no active
@@ -29,7 +50,8 @@ static struct mroce_path *pick_earliest(struct mroce_conn *c, u64 now)
 	for (i = 0; i < c->npaths; i++) {
 		struct mroce_path *p = &c->paths[(c->last_path + 1 + i) % c->npaths];
 
-		if (p->state != want || !mroce_path_room(c, p))
+		if (p->state != want || !mroce_path_room(c, p) || other_lane(c, p) ||
+		    silly(c, p))
 			continue;
 		if (!best || earlier(p, best))
 			best = p;

@@ -11,6 +11,8 @@
  */
 #include "internal.h"
 
+#define PATIENCE	16	/* times what the verbs attributes say */
+
 static bool is_read(const struct mroce_txmsg *m)
 {
 	return m->op == MROCE_OP_READ || m->op == MROCE_OP_FETCH_ADD || m->op == MROCE_OP_CMP_SWAP;
@@ -104,6 +106,16 @@ static bool request_ready(struct mroce_stream *s)
 	return !request_blocked(s, mroce_stream_msg(s, s->sq_next));
 }
 
+/* Neither a large request nor a large answer may keep the other waiting for all of it. */
+void mroce_stream_turn(struct mroce_stream *s, u32 len, bool answer_next)
+{
+	s->turn_left -= len + MROCE_DATA_LEN;
+	if (s->turn_left > 0)
+		return;
+	s->turn_left = s->conn->cfg.quantum / 2;
+	s->answer_turn = answer_next;
+}
+
 static u32 request_cut(struct mroce_conn *c, struct mroce_stream *s)
 {
 	struct mroce_txmsg *m = mroce_stream_msg(s, s->sq_next);
@@ -124,10 +136,10 @@ static u32 request_cut(struct mroce_conn *c, struct mroce_stream *s)
 	}
 	s->outstanding++;
 	s->query_at = MROCE_NEVER;
+	mroce_stream_turn(s, r->len, true);
 	if (last) {
 		m->sent_all = 1;
 		s->sq_next++;
-		s->answer_turn = true;
 	}
 	return cpn;
 }
@@ -420,12 +432,32 @@ static void resume(struct mroce_stream *s, u64 now)
 	mroce_stream_activate(s);
 }
 
+static u64 try_time(const struct mroce_stream *s)
+{
+	return s->attr.timeout_ns * (s->attr.retry_cnt + 1);
+}
+
 static u64 progress_deadline(const struct mroce_stream *s)
 {
 	/* a refusal is progress, and so is waiting for it */
 	if (!s->attr.timeout_ns || s->sq_tail == s->sq_seen || s->resume_at != MROCE_NEVER)
 		return MROCE_NEVER;
-	return s->progress_at + s->attr.timeout_ns * (s->attr.retry_cnt + 1);
+	return max_t(u64, s->progress_at + try_time(s), s->patience_at);
+}
+
+/*
+ * Out of time. While the connection lives the stream may just be waiting for its share of it,
+ * here or at the peer: that gets more patience, not endless.
+ */
+static void out_of_time(struct mroce_stream *s, u64 now)
+{
+	u64 limit = try_time(s);
+
+	if (s->conn->alive_at + limit > now && s->progress_at + PATIENCE * limit > now) {
+		s->patience_at = now + limit / 2;
+		return;
+	}
+	mroce_stream_fail(s, MROCE_FAIL_RETRY, 0, now);
 }
 
 u64 mroce_stream_deadline(const struct mroce_stream *s)
@@ -458,5 +490,5 @@ void mroce_stream_timeout(struct mroce_stream *s, u64 now)
 	if (s->query_at <= now)
 		ask(s, now);
 	if (progress_deadline(s) <= now)
-		mroce_stream_fail(s, MROCE_FAIL_RETRY, 0, now);
+		out_of_time(s, now);
 }

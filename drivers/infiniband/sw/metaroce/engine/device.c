@@ -143,7 +143,13 @@ u64 mroce_engine_counter(struct mroce_dev *dev, enum mroce_counter id)
 {
 	struct mroce_econn *econn;
 	u64 sum = atomic64_read(&dev->counters[id]);
+	struct mroce_net_stats st;
 
+	if (id == MROCE_CNT_RX_CSUM) {
+		/* of all devices of the netns: a damaged packet names nobody */
+		mroce_net_port_stats(dev->np, &st);
+		return sum + st.csum + st.no_csum;
+	}
 	spin_lock_bh(&dev->conns_lock);
 	list_for_each_entry(econn, &dev->conns, node)
 		sum += READ_ONCE(econn->conn.counters[id]);

@@ -118,12 +118,15 @@ static u8 place_write(struct placer *p, const struct mroce_rxpkt *pkt, struct mr
 static u8 place_send(struct placer *p, const struct mroce_rxpkt *pkt, struct mroce_qp *qp)
 {
 	struct mroce_rwqe *wqe = mroce_rq_get(qp, pkt->h.rqn);
+	u8 nak;
 
 	if (!wqe)
 		return MROCE_NAK_INV_REQ;
 	if (wqe->status != IB_WC_SUCCESS)
 		return MROCE_NAK_OP;
-	return to_sges(p, pkt, qp->ibqp.pd, wqe->sge, wqe->num_sge, pkt->h.offset);
+	/* a buffer of our own that can't be used is no fault of the peer's: IBTA 9.9.3 */
+	nak = to_sges(p, pkt, qp->ibqp.pd, wqe->sge, wqe->num_sge, pkt->h.offset);
+	return nak == MROCE_NAK_ACCESS ? MROCE_NAK_OP : nak;
 }
 
 static u8 place_answer(struct placer *p, struct mroce_rxpkt *pkt, struct mroce_qp *qp)

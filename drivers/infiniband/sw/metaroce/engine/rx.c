@@ -232,6 +232,8 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 		.ttl = ttl,
 	};
 
+	if (!len)
+		count_global(&rx, MROCE_CNT_RX_MALFORMED);
 	for (off = 0; off < len; off += seg)
 		rx_segment(&rx, off, min(seg, len - off));
 	drop_econn(&rx);

@@ -226,6 +226,7 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
 	mroce_econn_lock(econn, notify);
 	if (ready && !econn->gone) {
 		econn->burst.max_count = econn->route.max_segs;
+		econn->burst.lane = smp_processor_id();
 		n = mroce_conn_next_burst(&econn->conn, &econn->burst, now);
 	} else if (!full) {
 		econn->pump_at = now + RETRY_NS;
