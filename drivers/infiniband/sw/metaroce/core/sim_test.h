@@ -33,7 +33,6 @@ extern "C" {
 #include <vector>
 
 namespace sim {
-
 constexpr u64 kUs = 1000, kMs = 1000 * kUs, kSec = 1000 * kMs;
 
 using Bytes = std::vector<u8>;

@@ -22,7 +22,6 @@
 #include <vector>
 
 namespace wire_test {
-
 using nlohmann::json;
 using Bytes = std::vector<u8>;
 

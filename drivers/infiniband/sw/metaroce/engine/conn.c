@@ -68,12 +68,14 @@ struct mroce_econn *mroce_econn_by_peer(struct mroce_dev *dev, const struct mroc
 
 /* Completions of what happens under the lock go to @notify. */
 void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify)
+	__acquires(&econn->lock)
 {
 	spin_lock_bh(&econn->lock);
 	econn->notify = notify;
 }
 
 void mroce_econn_unlock(struct mroce_econn *econn)
+	__releases(&econn->lock)
 {
 	econn->notify = NULL;
 	spin_unlock_bh(&econn->lock);

@@ -45,10 +45,12 @@ void mroce_copy_ascending(void *to, const void *from, size_t len)
 	len -= head;
 	/* words up to the next line: few, so each may be a release */
 	for (; len >= 8 && (uintptr_t)dst % MROCE_LINE; len -= 8, src += 8)
+		/* seen before the next word */
 		smp_store_release(dst++, get_unaligned((const u64 *)src));
 	for (; len >= MROCE_LINE; len -= MROCE_LINE, src += MROCE_LINE, dst += LINE_WORDS)
 		copy_line(dst, src);
 	for (; len >= 8; len -= 8, src += 8)
+		/* seen before the next word */
 		smp_store_release(dst++, get_unaligned((const u64 *)src));
 	copy_bytes((u8 *)dst, src, len);
 }

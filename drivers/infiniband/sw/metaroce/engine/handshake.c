@@ -292,11 +292,17 @@ static void rx_hello(struct mroce_net_port *np, struct mroce_hello *m,
 	struct mroce_dev *dev = mroce_dev_find(np, dst);
 	u8 buf[MROCE_HELLO_LEN];
 	struct mroce_hello reply;
+	union ib_gid gid;
 	struct answer *a;
 
 	if (!dev)
 		return;
 	mroce_count(dev, MROCE_CNT_HELLO_RX);
+	mroce_addr_to_gid(dst, &gid);
+	if (memcmp(m->dst_gid, gid.raw, sizeof(gid.raw))) {
+		mroce_count(dev, MROCE_CNT_RX_NO_DEVICE);
+		goto put;
+	}
 	if (m->version_min > MROCE_WIRE_VERSION || m->version_max < MROCE_WIRE_VERSION ||
 	    !m->scid) {
 		mroce_count(dev, MROCE_CNT_HELLO_REJECT);
@@ -436,6 +442,16 @@ static void rx_unknown(struct mroce_net_port *np, const u8 *data, const struct m
 	mroce_econn_put(econn);
 }
 
+static void count_malformed(struct mroce_net_port *np, const struct mroce_addr *dst)
+{
+	struct mroce_dev *dev = mroce_dev_find(np, dst);
+
+	if (!dev)
+		return;
+	mroce_count(dev, MROCE_CNT_RX_MALFORMED);
+	mroce_dev_put(dev);
+}
+
 void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
 		 unsigned int wire_len, const struct mroce_addr *src,
 		 const struct mroce_addr *dst, u8 tclass)
@@ -451,8 +467,10 @@ void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned i
 		rx_unknown(np, data, src, dst);
 		return;
 	}
-	if (mroce_wire_get_hello(&m, data, len))
+	if (mroce_wire_get_hello(&m, data, len)) {
+		count_malformed(np, dst);
 		return;
+	}
 	if (type == MROCE_T_HELLO) {
 		/* what came through, not what it says: MR-3.2-04 */
 		m.mtu = min_t(unsigned int, m.mtu,

@@ -51,7 +51,7 @@ struct mroce_econn {
 	struct mroce_txq *txq;
 	struct tasklet_struct pump_tasklet;
 
-	spinlock_t ack_lock;
+	spinlock_t ack_lock;		/* protects ack_route */
 	struct mroce_route ack_route;
 
 	struct hrtimer timer;
@@ -116,8 +116,9 @@ void mroce_econn_put(struct mroce_econn *econn);
 void mroce_econn_unlist(struct mroce_econn *econn);
 /* @lock held: (re)arms the timer for whatever comes next. */
 void mroce_econn_arm(struct mroce_econn *econn, u64 now);
-void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify);
-void mroce_econn_unlock(struct mroce_econn *econn);
+void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify)
+	__acquires(&econn->lock);
+void mroce_econn_unlock(struct mroce_econn *econn) __releases(&econn->lock);
 void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu);
 
 /* handshake.c */
@@ -137,6 +138,15 @@ void mroce_hs_init(void);
 /* lost.c: the peer went away or was reborn */
 void mroce_econn_lost_work(struct work_struct *work);
 void mroce_econn_lost(struct mroce_econn *econn);		/* any context */
+
+/* @lock held. Who sleeps until a stream is idle looks under that lock, after it has queued. */
+static inline void mroce_econn_wake(struct mroce_econn *econn)
+{
+	mroce_assert_conn(econn);
+	/* ordered by the lock, see above */
+	if (waitqueue_active(&econn->idle_wq))
+		wake_up(&econn->idle_wq);
+}
 
 /* tx.c */
 void mroce_econn_pump(struct mroce_econn *econn);		/* no lock, BH off */

@@ -57,8 +57,7 @@ static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s)
 
 	if (!f.pump)
 		mroce_econn_arm(econn, now);
-	if (waitqueue_active(&econn->idle_wq))
-		wake_up(&econn->idle_wq);
+	mroce_econn_wake(econn);
 	return f;
 }
 

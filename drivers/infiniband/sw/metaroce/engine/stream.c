@@ -220,6 +220,7 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 {
 	struct mroce_econn *econn;
 	MROCE_NOTIFY(notify);
+	u32 head;
 
 	local_bh_disable();
 	/* the QP may be on its way out in another thread: its reference is ours now */
@@ -233,7 +234,9 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	rcu_read_unlock();
 	mroce_econn_lock(econn, &notify);
 	if (qp->stream.conn == &econn->conn) {
-		mroce_stream_post(&qp->stream, smp_load_acquire(&qp->sq.head), mroce_now());
+		/* the requests after the index: pairs with the release of who copied them */
+		head = smp_load_acquire(&qp->sq.head);
+		mroce_stream_post(&qp->stream, head, mroce_now());
 		if (econn->conn.state == MROCE_CONN_DEAD)
 			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, mroce_now());
 		else if (econn->conn.state == MROCE_CONN_CONNECTING && !econn->hs_tries)

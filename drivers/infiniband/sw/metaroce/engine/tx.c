@@ -7,7 +7,7 @@
 
 #define PUMP_BURSTS	64			/* in a row; then others get the CPU */
 #define RETRY_NS	(2 * NSEC_PER_MSEC)	/* no route, no memory */
-#define COPY_BELOW	256			/* payload bytes that are not worth a page reference */
+#define COPY_BELOW	256			/* bytes that are not worth a page reference */
 #define COPY_FLAT	2048			/* ... when the device takes few fragments */
 
 /* The region that the last packet used: consecutive packets need one look-up. */
@@ -149,7 +149,8 @@ static void xmit(struct mroce_econn *econn, struct mroce_burst_skb *b, u16 sport
 {
 	if (!b->head)
 		return;
-	if (mroce_skb_xmit(econn->dev->np, b, &econn->route, econn->txq, sport, MROCE_UDP_PORT, true))
+	if (mroce_skb_xmit(econn->dev->np, b, &econn->route, econn->txq, sport, MROCE_UDP_PORT,
+			   true))
 		mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
 	b->head = NULL;
 }
@@ -248,8 +249,7 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
 
 	mroce_econn_lock(econn, notify);
 	mroce_conn_burst_sent(&econn->conn, &econn->burst, now);
-	if (waitqueue_active(&econn->idle_wq))
-		wake_up(&econn->idle_wq);
+	mroce_econn_wake(econn);
 	mroce_econn_unlock(econn);
 	return true;
 }
