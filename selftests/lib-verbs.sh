@@ -13,8 +13,8 @@ pair_limit=120	# seconds for a client
 
 # listens HOST PORT: a TCP socket or an rdma_cm listener is there
 listens() {
-	on "$1" ss -Hltn "sport = :$2" | grep -q . ||
-		on "$1" rdma resource show cm_id | grep -q "LISTEN.*:$2\b"
+	[ -n "$(on "$1" ss -Hltn "sport = :$2")" ] ||
+		[[ $(on "$1" rdma resource show cm_id) =~ LISTEN[^$'\n']*:$2($'\n'|\ |$) ]]
 }
 _up_or_gone() { listens "$1" "$2" || ! kill -0 "$3"; }
 
@@ -63,14 +63,19 @@ check_pair() {
 
 # check_perftest NAME SERVER_HOST CLIENT_HOST ADDRESS PROGRAM [argument...]:
 # devices m<host>, GIDs of the hosts' eth0 unless -R or -x is given
+declare -A _gid_of_host
 check_perftest() {
-	local name=$1 sh=$2 ch=$3 to=$4 prog=$5 sx=() cx=()
+	local name=$1 sh=$2 ch=$3 to=$4 prog=$5 sx=() cx=() h
 	shift 5
 	case " $* " in
 	*" -R "* | *" -x "*) ;;
 	*)
-		sx=(-x "$(gid_index "$sh" "m$sh" "$(addr "$sh" eth0)")")
-		cx=(-x "$(gid_index "$ch" "m$ch" "$(addr "$ch" eth0)")")
+		for h in "$sh" "$ch"; do # asked once: it does not change
+			[ -n "${_gid_of_host[$h]:-}" ] ||
+				_gid_of_host[$h]=$(gid_index "$h" "m$h" "$(addr "$h" eth0)")
+		done
+		sx=(-x "${_gid_of_host[$sh]}")
+		cx=(-x "${_gid_of_host[$ch]}")
 		;;
 	esac
 	check_pair "$name" "$sh" "$ch" \
