@@ -47,12 +47,22 @@ stage_user() { build "programs and provider" scripts/user.sh build; }
 
 # wanted SUITE KERNEL: whether this suite is to run there
 wanted() {
-	local name long kernels
+	local name long kernels check
 	name=$(basename "$1" .sh)
+	check=$(suite_opt "$1" check "")
 	if [ -n "${SUITES:-}" ]; then
 		case " $SUITES " in *" $name "*) ;; *) return 1 ;; esac
 	else
 		long=$(suite_opt "$1" long no)
+		# one whose make check is on some kernels only is long on the others
+		case ,$check, in
+		,, | *",$2,"*) ;;
+		*)
+			long=yes
+			[ "${LONG:-no}" != no ] ||
+				echo "# $name on $2: in make check-long, for time"
+			;;
+		esac
 		case ${LONG:-no}.$long in no.yes | only.no) return 1 ;; esac
 	fi
 	kernels=$(suite_opt "$1" kernels "")
