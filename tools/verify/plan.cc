@@ -72,7 +72,10 @@ std::vector<Op> ParseOps(const std::string& text) {
 
 std::string OpsText(const std::vector<Op>& ops) {
   std::string text;
-  for (Op op : ops) text += (text.empty() ? "" : ",") + std::string(OpName(op));
+  for (Op op : ops) {
+    if (!text.empty()) text += ',';
+    text += OpName(op);
+  }
   return text;
 }
 
