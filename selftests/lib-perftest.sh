@@ -7,7 +7,7 @@
 perftest_bw=(ib_write_bw ib_read_bw ib_send_bw "ib_send_bw -c UD")
 # shellcheck disable=SC2034
 perftest_lat=(ib_write_lat ib_read_lat ib_send_lat "ib_send_lat -c UD")
-perftest_all_q=8	# QPs where -q meets -a
+perftest_all_q=2	# QPs where -q meets -a
 
 # perftest_run TEST FLAGS: one run between a and b. A combination that a program
 # has not, or that was run already without the flag it has not, is left out.
@@ -26,6 +26,7 @@ perftest_run() {
 	case $args in
 	*" -a "*" -q "*) n=20 args=${args/ -q / -q $perftest_all_q } ;;
 	*" -q "*) n=20 args=${args/ -q / -q 64 } ;;
+	*" -a "*) n=20 ;; # 16 MiB each
 	esac
 	# shellcheck disable=SC2086 # words
 	check_perftest "$(xargs <<<"$test $args")" b a 10.0.1.2 $test -n $n $args

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=1200 mem=3072 check=6.1
+# LAB: timeout=2700 mem=3072 long=yes
 #
 # perftest's programs in a pairwise cover of their flags: whichever two flags a
 # program has, some run has both, some run neither, and some run either alone.
@@ -8,7 +8,7 @@
 #   a eth0 (ma) ======== eth0 (mb) b
 #
 #   -a  sizes 2 B to 8 MiB      -e  completion events     -R  rdma_cm
-#   -q  64 QPs (8 with -a: 64 would register 2 GiB)       -b  both directions
+#   -q  64 QPs (2 with -a, which moves 16 MiB a QP and turn)       -b  both directions
 . "$LAB_DIR/guest.sh"
 . "$LAB_DIR/../lib-verbs.sh"
 . "$LAB_DIR/../lib-perftest.sh"
