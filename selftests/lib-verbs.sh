@@ -9,7 +9,7 @@
 # No two pairs share a port, so nothing that lingers disturbs the next.
 
 _pair_port=20000
-pair_limit=120	# seconds for a client
+pair_limit=300	# seconds for a client
 
 # listens HOST PORT: a TCP socket or an rdma_cm listener is there
 listens() {
