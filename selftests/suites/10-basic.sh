@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=900
+# LAB: timeout=900 check=6.1
 #
 # What a user does first: links, devices, the little programs of rdma-core and
 # librdmacm, over IPv4, IPv6 and link-local addresses, three MTUs, loopback, two

@@ -299,7 +299,7 @@ static void rx_hello(struct mroce_net_port *np, struct mroce_hello *m,
 		return;
 	mroce_count(dev, MROCE_CNT_HELLO_RX);
 	mroce_addr_to_gid(dst, &gid);
-	if (memcmp(m->dst_gid, gid.raw, sizeof(gid.raw))) {
+	if (memcmp(m->dst_gid, gid.raw, sizeof(gid.raw)) != 0) {
 		mroce_count(dev, MROCE_CNT_RX_NO_DEVICE);
 		goto put;
 	}
