@@ -412,7 +412,7 @@ static void rx_close(struct mroce_net_port *np, const u8 *data, const struct mro
 
 /*
  * Somebody at the peer's address does not know our peer's id. That alone proves nothing: ask the
- * peer with a handshake, whose answer only it can give. MR-3.4-03
+ * peer with a handshake, whose answer only it can give. MR-3.5-03
  */
 static void rx_unknown(struct mroce_net_port *np, const u8 *data, const struct mroce_addr *src,
 		       const struct mroce_addr *dst)

@@ -153,15 +153,11 @@ void mroce_econn_pump(struct mroce_econn *econn);		/* no lock, BH off */
 void mroce_econn_pump_tasklet(struct tasklet_struct *t);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
-unsigned int mroce_wqe_copy_out(struct mroce_dev *dev, struct ib_pd *pd,
-				const struct mroce_swqe *wqe, u32 offset, u32 len, void *to,
-				enum ib_wc_status *status);
 
 /* ops.c */
 extern const struct mroce_core_ops mroce_engine_ops;
 
 /* place.c */
-struct mroce_cursor;
 void mroce_place_batch(struct mroce_econn *econn, struct mroce_rxbatch *b);
 
 /* copy.c */

@@ -25,7 +25,6 @@ struct rx {
 	struct sk_buff *skb;
 	const struct mroce_addr *src, *dst;
 	u8 tclass;
-	u8 ttl;
 	struct mroce_cursor cur;
 	struct mroce_econn *econn;	/* of the last packet */
 	u32 count;			/* packets collected for it */
@@ -228,7 +227,6 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 		.src = src,
 		.dst = dst,
 		.tclass = tclass,
-		.ttl = ttl,
 	};
 
 	if (!len)
