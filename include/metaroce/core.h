@@ -547,7 +547,9 @@ struct mroce_conn {
 	struct list_head newsy;		/* streams whose state is to be reported */
 	struct mroce_ack_refused refused[MROCE_ACK_MAX_REFUSED];
 	u32 nrefused;
-	bool ack_now;
+	bool ack_now;			/* something is to be acknowledged */
+	bool ack_urgent;		/* ... that its sender can use at once */
+	u32 ack_batches;		/* since the last acknowledgment */
 	u32 ack_serial, peer_ack_serial;
 	u32 hint;
 };
@@ -626,6 +628,14 @@ bool mroce_conn_placed(struct mroce_conn *c, struct mroce_rxbatch *b, u64 now);
 
 void mroce_conn_rx_ack(struct mroce_conn *c, const struct mroce_ack *a, u64 now);
 
+/* Batches of packets that an acknowledgment may cover if none of them is urgent. */
+#define MROCE_ACK_BATCHES	8
+
+/*
+ * Return: whether the next acknowledgment must not wait for what else has arrived: it reports a
+ * gap, a mark, a refusal, a probe, or much (MR-5.5-01).
+ */
+bool mroce_conn_ack_urgent(const struct mroce_conn *c);
 /* Return: whether there is something to acknowledge (then @a is filled in). */
 bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now);
 

@@ -19,10 +19,11 @@ void mroce_conn_rx_ack(struct mroce_conn *c, const struct mroce_ack *a, u64 now)
 	/* refusals first: their packets are missing from the bitmaps, and not lost */
 	for (i = 0; i < a->nrefused; i++)
 		mroce_path_refused(c, &a->refused[i], now);
-	for (i = 0; i < a->npaths; i++)
-		mroce_path_acked(c, &a->paths[i], now);
+	/* what is executed before what has arrived: nobody need ask whether it is */
 	for (i = 0; i < a->nstreams; i++)
 		mroce_stream_acked(c, &a->streams[i], now);
+	for (i = 0; i < a->npaths; i++)
+		mroce_path_acked(c, &a->paths[i], now);
 }
 
 /* Notes that a packet was refused; runs of sequences share an entry. */
@@ -32,6 +33,7 @@ void mroce_ack_refuse(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 na
 	struct mroce_ack_refused *r = c->nrefused ? &c->refused[c->nrefused - 1] : NULL;
 
 	c->ack_now = true;
+	c->ack_urgent = true;
 	if (r && r->path == pkt->h.path && r->handle == handle && r->nak == nak &&
 	    r->pseq + r->count == pkt->h.pseq && r->count < 0xffff) {
 		r->count++;
@@ -98,6 +100,11 @@ static void add_streams(struct mroce_conn *c, struct mroce_ack *a)
 	}
 }
 
+bool mroce_conn_ack_urgent(const struct mroce_conn *c)
+{
+	return c->ack_now && (c->ack_urgent || c->ack_batches >= MROCE_ACK_BATCHES);
+}
+
 bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 {
 	u32 i;
@@ -114,6 +121,8 @@ bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 	memcpy(a->refused, c->refused, c->nrefused * sizeof(c->refused[0]));
 	c->nrefused = 0;
 	c->ack_now = false;
+	c->ack_urgent = false;
+	c->ack_batches = 0;
 	for (i = 0; i < MROCE_MAX_PATHS; i++)
 		if (c->rxpaths[i].dirty)
 			c->ack_now = true;

@@ -58,16 +58,17 @@ u32 mroce_answer_cut(struct mroce_conn *c, struct mroce_stream *s)
 	struct mroce_resp *a = mroce_resp_at(s, s->resp_next);
 	u32 cpn = mroce_tx_alloc(c);
 	struct mroce_txrec *r = mroce_rec(c, cpn);
+	bool last;
 
 	r->stream = s;
 	r->op = a->op;
 	r->index = s->resp_next;
 	r->offset = a->sent;
-	r->len = min_t(u32, a->len - a->sent, c->cfg.payload);
+	r->len = mroce_stream_chunk(&c->cfg, a->op, 0, 0, a->sent, a->len, &last);
 	a->sent += r->len;
 	a->unacked++;
 	mroce_stream_turn(s, r->len, false);
-	if (a->sent == a->len) {
+	if (last) {
 		a->sent_all = true;
 		s->resp_next++;
 	}

@@ -387,6 +387,7 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 {
 	const struct mroce_hdr *h = &pkt->h;
 	struct mroce_rxpath *rp;
+	u32 expected;
 
 	pkt->verdict = MROCE_RX_DROP;
 	pkt->held = false;
@@ -397,6 +398,9 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 	rp = &c->rxpaths[h->path];
 	c->ack_now = true;
 	rp->dirty = true;
+	expected = rp->highest + 1;
+	if (pkt->ce || (rp->seen && h->pseq != expected) || h->op <= MROCE_OP_OPEN_NAK)
+		c->ack_urgent = true;
 	switch (mroce_rxpath_see(rp, h->pseq, now)) {
 	case MROCE_ARRIVAL_DUP:
 		mroce_cnt(c, MROCE_CNT_RX_DUP_PATH);
@@ -458,6 +462,7 @@ void mroce_conn_rx(struct mroce_conn *c, struct mroce_rxpkt *pkts, u32 n, struct
 	if (c->state != MROCE_CONN_UP)
 		return;
 	b->serial = ++c->batch_serial;
+	c->ack_batches++;
 	c->counters[MROCE_CNT_RX_BATCHES]++;
 	c->counters[MROCE_CNT_RX_PKTS] += n;
 	for (i = 0; i < n; i++) {

@@ -105,7 +105,8 @@ static u32 unlink(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u32 prev)
 
 u64 mroce_path_pto(const struct mroce_conn *c, const struct mroce_path *p)
 {
-	u64 pto = usec(p->srtt_us + 4 * p->rttvar_us) + c->cfg.ack_delay_max;
+	u64 pto = usec(p->srtt_us + max_t(u32, 4 * p->rttvar_us, p->srtt_us)) +
+		  c->cfg.ack_delay_max;
 
 	return max_t(u64, pto, c->cfg.probe_floor);
 }
@@ -194,9 +195,9 @@ static void delivered(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u64 n
 	mroce_tx_release(c, cpn);
 }
 
-/* Removes what the bitmap says has arrived. *rtt_us: of the newest, 0 if it gives none. */
+/* Removes what the bitmap says has arrived. *took_us: of the newest, 0 if it gives none. */
 static u32 take_arrived(struct mroce_conn *c, struct mroce_path *p, const struct mroce_ack_path *a,
-			u32 *rtt_us, u64 now)
+			u32 *took_us, u64 now)
 {
 	u32 cpn = p->head, prev = MROCE_NONE, n = 0;
 
@@ -213,8 +214,8 @@ static u32 take_arrived(struct mroce_conn *c, struct mroce_path *p, const struct
 			continue;
 		}
 		if (!d)
-			*rtt_us = clamp_t(s64, (s64)div_u64(now - r->sent_at, MROCE_NSEC_PER_USEC) -
-					       a->delay_us, 1, RTT_MAX_US);
+			*took_us = clamp_t(u64, div_u64(now - r->sent_at, MROCE_NSEC_PER_USEC), 1,
+					   RTT_MAX_US);
 		cpn = unlink(c, p, this, prev);
 		delivered(c, p, this, now);
 		n++;
@@ -241,7 +242,7 @@ static void adapt_reordering(struct mroce_conn *c, struct mroce_path *p, u16 spu
 void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 now)
 {
 	struct mroce_path *p;
-	u32 rtt_us = 0, n, nlost, marked;
+	u32 took_us = 0, rtt_us, n, nlost, marked;
 	s16 ce;
 
 	if (a->path >= c->npaths ||
@@ -252,7 +253,7 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	p = &c->paths[a->path];
 	if (mroce_lt(p->acked_high, a->highest))
 		p->acked_high = a->highest;
-	n = take_arrived(c, p, a, &rtt_us, now);
+	n = take_arrived(c, p, a, &took_us, now);
 	if (n) {
 		p->probes = 0;
 		p->ack_at = now;
@@ -265,8 +266,10 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 		p->probes = 0;
 		p->ack_at = now;
 	}
-	if (rtt_us)
-		rtt_sample(p, rtt_us);
+	/* waiting includes the peer's delay, congestion does not */
+	if (took_us)
+		rtt_sample(p, took_us);
+	rtt_us = took_us ? max_t(s32, took_us - a->delay_us, 1) : 0;
 	adapt_reordering(c, p, a->spurious, now);
 	ce = a->ce - p->peer_ce;	/* negative: overtaken by a newer one */
 	marked = max_t(s32, ce, 0);

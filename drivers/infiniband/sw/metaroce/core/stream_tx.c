@@ -21,19 +21,19 @@ static bool is_read(const struct mroce_txmsg *m)
 u32 mroce_stream_chunk(const struct mroce_conn_cfg *cfg, u8 op, u8 flags, u64 addr, u32 offset,
 		       u32 len, bool *last)
 {
+	u32 limit = flags & (MROCE_MSG_IMM | MROCE_MSG_INV) ? cfg->payload_ext : cfg->payload;
 	/* MR-7.2-02: lines of 128 bytes, counted from the aligned target, stay whole */
-	u32 skew = op == MROCE_OP_WRITE ? (addr + offset) & (MROCE_LINE - 1) : 0;
-	u32 rest = len - offset;
-	u32 room = cfg->payload - skew;
-	u32 room_ext = cfg->payload_ext - skew;
+	u32 skew = op == MROCE_OP_WRITE ? addr & (MROCE_LINE - 1) : 0;
+	u32 done = (skew + offset) & (MROCE_LINE - 1);
+	u32 span = skew + len;
+	u32 even;
 
-	*last = false;
-	if (rest > room)
-		return room;
-	if (flags & (MROCE_MSG_IMM | MROCE_MSG_INV) && rest > room_ext)
-		return room_ext;
-	*last = true;
-	return rest;
+	*last = len - offset <= limit - done;
+	if (*last)
+		return len - offset;
+	/* MR-7.2-01: as few as possible, and as even: packets of one length share bursts */
+	even = DIV_ROUND_UP(span, DIV_ROUND_UP(span, limit));
+	return round_up(even, MROCE_LINE) - done;
 }
 
 void mroce_stream_activate(struct mroce_stream *s)

@@ -120,7 +120,7 @@ static enum hrtimer_restart timer_fn(struct hrtimer *timer)
 
 	if (handshake)
 		mroce_hs_timeout(econn, now);
-	mroce_econn_pump(econn);
+	mroce_econn_pump(econn, now);
 	mroce_notify_flush(&notify);
 	return HRTIMER_NORESTART;
 }
@@ -129,7 +129,7 @@ static void wakeup(void *arg)
 {
 	struct mroce_econn *econn = arg;
 
-	tasklet_schedule(&econn->pump_tasklet);
+	tasklet_schedule(&econn->tasklet);
 }
 
 void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu)
@@ -158,7 +158,7 @@ static void free_econn(struct mroce_econn *econn)
 	mroce_route_drop(&econn->ack_route);
 	mroce_txq_close(econn->txq);
 	/* a wakeup may have come since the connection was unlisted */
-	tasklet_kill(&econn->pump_tasklet);
+	tasklet_kill(&econn->tasklet);
 	xa_destroy(&econn->streams);
 	xa_destroy(&econn->by_qpn);
 	kvfree(econn->mem);
@@ -211,7 +211,7 @@ static void unlist_one(struct mroce_econn *econn)
 	mroce_conn_lost(&econn->conn, mroce_now());
 	spin_unlock_bh(&econn->lock);
 	hrtimer_cancel(&econn->timer);
-	tasklet_kill(&econn->pump_tasklet);
+	tasklet_kill(&econn->tasklet);
 	if (cancel_delayed_work(&econn->reap_work))
 		mroce_econn_put(econn);
 	mroce_econn_put(econn);
@@ -296,7 +296,7 @@ static void init_econn(struct mroce_econn *econn)
 	xa_init(&econn->by_qpn);
 	init_waitqueue_head(&econn->idle_wq);
 	INIT_LIST_HEAD(&econn->node);
-	tasklet_setup(&econn->pump_tasklet, mroce_econn_pump_tasklet);
+	tasklet_setup(&econn->tasklet, mroce_econn_tasklet);
 	hrtimer_init(&econn->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	econn->timer.function = timer_fn;
 	INIT_DELAYED_WORK(&econn->reap_work, reap_work);

@@ -164,6 +164,6 @@ void mroce_engine_netdev_changed(struct mroce_dev *dev)
 	/* routes read MTU, carrier and limits at each use; what is left is the payload size */
 	spin_lock_bh(&dev->conns_lock);
 	list_for_each_entry(econn, &dev->conns, node)
-		tasklet_schedule(&econn->pump_tasklet);
+		tasklet_schedule(&econn->tasklet);
 	spin_unlock_bh(&dev->conns_lock);
 }

@@ -253,7 +253,7 @@ static bool answer_with(struct mroce_econn *econn, const struct answer *a)
 		return false;
 	}
 	send_welcome(econn, econn->hs_mtu);
-	mroce_econn_pump(econn);
+	mroce_econn_pump(econn, mroce_now());
 	local_bh_enable();
 	return true;
 }
@@ -390,7 +390,7 @@ static void rx_welcome(struct mroce_econn *econn, const struct mroce_hello *m)
 	}
 	rtt = min_t(u64, div_u64(rtt, NSEC_PER_USEC), USEC_PER_SEC);
 	if (raise(econn, m, min(m->mtu, own_mtu(econn)), rtt))
-		mroce_econn_pump(econn);
+		mroce_econn_pump(econn, mroce_now());
 }
 
 /* CLOSE names both ids, so it comes from the peer: MR-3.5-02 */

@@ -49,11 +49,11 @@ struct mroce_econn {
 	struct mroce_route route;
 	struct mroce_burst burst;
 	struct mroce_txq *txq;
-	struct tasklet_struct pump_tasklet;
 
 	spinlock_t ack_lock;		/* protects ack_route */
 	struct mroce_route ack_route;
 
+	struct tasklet_struct tasklet;	/* what was left to do: acknowledge, pump */
 	struct hrtimer timer;
 	u64 armed_at;			/* under lock */
 	struct delayed_work reap_work;
@@ -149,10 +149,15 @@ static inline void mroce_econn_wake(struct mroce_econn *econn)
 }
 
 /* tx.c */
-void mroce_econn_pump(struct mroce_econn *econn);		/* no lock, BH off */
-void mroce_econn_pump_tasklet(struct tasklet_struct *t);
+/* No lock, BH off. @now: of the event that is the reason, in ns. */
+void mroce_econn_pump(struct mroce_econn *econn, u64 now);
+/* From the process that posted: BH off; on when it returns. */
+void mroce_econn_pump_post(struct mroce_econn *econn, u64 now);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
+
+/* rx.c */
+void mroce_econn_tasklet(struct tasklet_struct *t);
 
 /* ops.c */
 extern const struct mroce_core_ops mroce_engine_ops;

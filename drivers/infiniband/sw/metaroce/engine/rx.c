@@ -25,6 +25,7 @@ struct rx {
 	struct sk_buff *skb;
 	const struct mroce_addr *src, *dst;
 	u8 tclass;
+	u64 now;			/* read once: reading some clocks is expensive */
 	struct mroce_cursor cur;
 	struct mroce_econn *econn;	/* of the last packet */
 	u32 count;			/* packets collected for it */
@@ -46,32 +47,51 @@ struct follow {
 	bool ack, pump;
 };
 
-static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s)
+static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s, u64 now)
 {
-	u64 now = mroce_now();
-	struct follow f = {
-		.ack = mroce_conn_next_ack(&econn->conn, &s->ack, now),
-		.pump = mroce_conn_backlog(&econn->conn),
-	};
+	struct mroce_conn *c = &econn->conn;
+	struct follow f = { .pump = mroce_conn_backlog(c) };
 
+	if (mroce_conn_ack_urgent(c))
+		f.ack = mroce_conn_next_ack(c, &s->ack, now);
+	else if (c->ack_now && !econn->gone)
+		/* after the batches that are waiting behind this one */
+		tasklet_schedule(&econn->tasklet);
 	if (!f.pump)
 		mroce_econn_arm(econn, now);
 	mroce_econn_wake(econn);
 	return f;
 }
 
-static void settle(struct mroce_econn *econn, struct rx_scratch *s, struct follow f)
+static void send_acks(struct mroce_econn *econn, struct rx_scratch *s, bool ready, u64 now)
 {
-	bool ack = f.ack;
-
-	while (ack) {
+	while (ready) {
 		mroce_econn_send_ack(econn, &s->ack);
 		spin_lock_bh(&econn->lock);
-		ack = mroce_conn_next_ack(&econn->conn, &s->ack, mroce_now());
+		ready = mroce_conn_next_ack(&econn->conn, &s->ack, now);
 		spin_unlock_bh(&econn->lock);
 	}
+}
+
+static void settle(struct mroce_econn *econn, struct rx_scratch *s, struct follow f, u64 now)
+{
+	send_acks(econn, s, f.ack, now);
 	if (f.pump)
-		mroce_econn_pump(econn);
+		mroce_econn_pump(econn, now);
+}
+
+void mroce_econn_tasklet(struct tasklet_struct *t)
+{
+	struct mroce_econn *econn = container_of(t, struct mroce_econn, tasklet);
+	struct rx_scratch *s = this_cpu_ptr(scratch);
+	u64 now = mroce_now();
+	struct follow f;
+
+	spin_lock_bh(&econn->lock);
+	f.ack = mroce_conn_next_ack(&econn->conn, &s->ack, now);
+	f.pump = mroce_conn_backlog(&econn->conn);
+	spin_unlock_bh(&econn->lock);
+	settle(econn, s, f, now);
 }
 
 static void flush_data(struct rx *rx)
@@ -86,18 +106,18 @@ static void flush_data(struct rx *rx)
 	if (!rx->count)
 		return;
 	mroce_econn_lock(econn, &notify);
-	mroce_conn_rx(&econn->conn, s->pkts, rx->count, &b, mroce_now());
+	mroce_conn_rx(&econn->conn, s->pkts, rx->count, &b, rx->now);
 	mroce_econn_unlock(econn);
 	do {
 		mroce_place_batch(econn, &b);
 		mroce_econn_lock(econn, &notify);
-		more = mroce_conn_placed(&econn->conn, &b, mroce_now());
+		more = mroce_conn_placed(&econn->conn, &b, rx->now);
 		if (!more)
-			f = follow_up(econn, s);
+			f = follow_up(econn, s, rx->now);
 		mroce_econn_unlock(econn);
 	} while (more);
 	rx->count = 0;
-	settle(econn, s, f);
+	settle(econn, s, f, rx->now);
 	mroce_notify_flush(&notify);
 }
 
@@ -169,10 +189,10 @@ static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 		return;
 	}
 	mroce_econn_lock(rx->econn, &notify);
-	mroce_conn_rx_ack(&rx->econn->conn, &s->ack, mroce_now());
-	f = follow_up(rx->econn, s);
+	mroce_conn_rx_ack(&rx->econn->conn, &s->ack, rx->now);
+	f = follow_up(rx->econn, s, rx->now);
 	mroce_econn_unlock(rx->econn);
-	settle(rx->econn, s, f);
+	settle(rx->econn, s, f, rx->now);
 	mroce_notify_flush(&notify);
 }
 
@@ -227,6 +247,7 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 		.src = src,
 		.dst = dst,
 		.tclass = tclass,
+		.now = mroce_now(),
 	};
 
 	if (!len)

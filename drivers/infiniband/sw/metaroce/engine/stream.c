@@ -160,7 +160,7 @@ void mroce_engine_qp_update(struct mroce_qp *qp)
 	mroce_stream_kick(&qp->stream, mroce_now());
 	mroce_econn_unlock(econn);
 	local_bh_disable();
-	mroce_econn_pump(econn);
+	mroce_econn_pump(econn, mroce_now());
 	local_bh_enable();
 	mroce_notify_flush(&notify);
 }
@@ -185,7 +185,7 @@ static void stop_stream(struct mroce_stream *s)
 	}));
 	/* packets that are void now still have to arrive */
 	local_bh_disable();
-	mroce_econn_pump(econn);
+	mroce_econn_pump(econn, mroce_now());
 	local_bh_enable();
 }
 
@@ -219,6 +219,7 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp)
 void mroce_engine_qp_kick(struct mroce_qp *qp)
 {
 	struct mroce_econn *econn;
+	u64 now = mroce_now();
 	MROCE_NOTIFY(notify);
 	u32 head;
 
@@ -236,15 +237,14 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	if (qp->stream.conn == &econn->conn) {
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);
-		mroce_stream_post(&qp->stream, head, mroce_now());
+		mroce_stream_post(&qp->stream, head, now);
 		if (econn->conn.state == MROCE_CONN_DEAD)
-			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, mroce_now());
+			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, now);
 		else if (econn->conn.state == MROCE_CONN_CONNECTING && !econn->hs_tries)
-			mroce_hs_start(econn, mroce_now());
+			mroce_hs_start(econn, now);
 	}
 	mroce_econn_unlock(econn);
-	mroce_econn_pump(econn);
-	local_bh_enable();
+	mroce_econn_pump_post(econn, now);
 	mroce_notify_flush(&notify);
 	mroce_econn_put(econn);
 }

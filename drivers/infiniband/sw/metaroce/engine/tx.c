@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #define PUMP_BURSTS	64			/* in a row; then others get the CPU */
+#define CLOCK_BURSTS	4			/* ... between looks at the clock */
 #define RETRY_NS	(2 * NSEC_PER_MSEC)	/* no route, no memory */
 #define COPY_BELOW	256			/* bytes that are not worth a page reference */
 #define COPY_FLAT	2048			/* ... when the device takes few fragments */
@@ -217,11 +218,10 @@ static bool route_ready(struct mroce_econn *econn)
 }
 
 /* Sends one burst. Return: false if there is nothing more to do, or it must wait. */
-static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
+static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify, u64 now, bool arm)
 {
 	bool full = mroce_txq_bytes(econn->txq) > MROCE_TXQ_LIMIT && mroce_txq_wait(econn->txq);
 	bool ready = !full && route_ready(econn);
-	u64 now = mroce_now();
 	u32 n = 0;
 
 	mroce_econn_lock(econn, notify);
@@ -239,7 +239,8 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
 			return true;
 		}
 		econn->pumping = false;
-		mroce_econn_arm(econn, now);
+		if (arm)
+			mroce_econn_arm(econn, now);
 	}
 	mroce_econn_unlock(econn);
 	if (!n)
@@ -254,7 +255,8 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify)
 	return true;
 }
 
-void mroce_econn_pump(struct mroce_econn *econn)
+/* @arm: the timer; if not, the caller does. */
+static void pump(struct mroce_econn *econn, u64 now, bool arm)
 {
 	MROCE_NOTIFY(notify);
 	unsigned int left = PUMP_BURSTS;
@@ -266,20 +268,22 @@ void mroce_econn_pump(struct mroce_econn *econn)
 		econn->pumping = true;
 	else if (econn->pumping)
 		econn->pump_again = true;
-	if (!mine && !econn->gone)
-		mroce_econn_arm(econn, mroce_now());
+	if (!mine && !econn->gone && arm)
+		mroce_econn_arm(econn, now);
 	spin_unlock_bh(&econn->lock);
 	if (!mine)
 		return;
 
 	local_bh_disable();
-	while (pump_one(econn, &notify)) {
-		if (--left)
+	while (pump_one(econn, &notify, now, arm)) {
+		if (--left % CLOCK_BURSTS == 0)
+			now = mroce_now();
+		if (left)
 			continue;
 		spin_lock(&econn->lock);
 		econn->pumping = false;
 		if (!econn->gone)
-			tasklet_schedule(&econn->pump_tasklet);
+			tasklet_schedule(&econn->tasklet);
 		spin_unlock(&econn->lock);
 		break;
 	}
@@ -287,9 +291,24 @@ void mroce_econn_pump(struct mroce_econn *econn)
 	mroce_notify_flush(&notify);
 }
 
-void mroce_econn_pump_tasklet(struct tasklet_struct *t)
+void mroce_econn_pump(struct mroce_econn *econn, u64 now)
 {
-	mroce_econn_pump(container_of(t, struct mroce_econn, pump_tasklet));
+	pump(econn, now, true);
+}
+
+/*
+ * A peer on this machine answers within local_bh_enable(): nothing is in flight any more then,
+ * and the timer, which is expensive to start in a virtual machine, not needed. If we are
+ * preempted before we start it, whatever happens next on the connection does.
+ */
+void mroce_econn_pump_post(struct mroce_econn *econn, u64 now)
+{
+	pump(econn, now, false);
+	local_bh_enable();
+	spin_lock_bh(&econn->lock);
+	if (!econn->gone)
+		mroce_econn_arm(econn, now);
+	spin_unlock_bh(&econn->lock);
 }
 
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)
