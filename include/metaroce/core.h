@@ -586,8 +586,8 @@ void mroce_stream_fail(struct mroce_stream *s, enum mroce_fail why, u8 nak, u64 
 bool mroce_stream_busy(const struct mroce_stream *s);
 void mroce_stream_unbind(struct mroce_stream *s);		/* after _stop and !_busy */
 
-/* Requests up to @head are in the send queue. */
-void mroce_stream_post(struct mroce_stream *s, u32 head, u64 now);
+/* Requests up to @head are in the send queue. Return: bytes of payload they will send. */
+u64 mroce_stream_post(struct mroce_stream *s, u32 head, u64 now);
 /* max_rd_atomic and so on changed, or the queue may go on. */
 void mroce_stream_kick(struct mroce_stream *s, u64 now);
 

@@ -67,7 +67,6 @@ err_free:
 struct ibv_cq_ex *mroce_create_cq_ex(struct ibv_context *context,
 				     struct ibv_cq_init_attr_ex *attr)
 {
-	struct ibv_cq_init_attr_ex kattr = *attr;
 	struct {
 		struct ib_uverbs_ex_create_cq_resp ib;
 		struct mroce_create_cq_resp drv;
@@ -82,13 +81,11 @@ struct ibv_cq_ex *mroce_create_cq_ex(struct ibv_context *context,
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	/* Every CQE has its timestamp: the kernel needs no flag for that. */
-	kattr.wc_flags &= ~(uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
 
 	cq = cq_alloc();
 	if (!cq)
 		return NULL;
-	if (ibv_cmd_create_cq_ex(context, &kattr, &cq->vcq, &cmd, sizeof(cmd),
+	if (ibv_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd, sizeof(cmd),
 				 &resp.ib, sizeof(resp), 0))
 		goto err_free;
 	if (cq_map(cq, context, &resp.drv.cq))

@@ -162,7 +162,8 @@ struct mroce_recv_wqe {
 /* Status, opcode and flags have the values of the ib_uverbs_wc_* / ibv_wc_* enums. */
 struct mroce_cqe {
 	__aligned_u64 wr_id;
-	__aligned_u64 timestamp;	/* ns, CLOCK_MONOTONIC_RAW of the kernel */
+	/* ns, CLOCK_MONOTONIC_RAW; 0 without IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION */
+	__aligned_u64 timestamp;
 	__u32 status;
 	__u32 opcode;
 	__u32 vendor_err;

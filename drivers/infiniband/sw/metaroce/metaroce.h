@@ -158,6 +158,7 @@ struct mroce_cq {
 	bool overflow;			/* IB_EVENT_CQ_ERR is due */
 	u32 events;			/* completion events that are due */
 	bool is_user;
+	bool timestamps;		/* whoever made it wants them */
 };
 
 /*

@@ -222,16 +222,17 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 
 	for (i = 0; i < c->npaths; i++) {
 		struct mroce_path *p = &c->paths[i];
-		struct mroce_hdr h = {
+		struct mroce_hdr h;
+
+		if (likely(!p->want_probe))
+			continue;
+		p->want_probe = false;
+		h = (struct mroce_hdr) {
 			.path = i,
 			.dcid = c->peer_cid,
 			.op = MROCE_OP_NOP,
+			.pseq = p->next_seq++,
 		};
-
-		if (!p->want_probe)
-			continue;
-		p->want_probe = false;
-		h.pseq = p->next_seq++;
 		b->path = p;
 		b->count = 1;
 		b->pkts[0].stream = NULL;

@@ -42,12 +42,13 @@ void mroce_stream_activate(struct mroce_stream *s)
 		list_add_tail(&s->active, &s->conn->active);
 }
 
-void mroce_stream_post(struct mroce_stream *s, u32 head, u64 now)
+u64 mroce_stream_post(struct mroce_stream *s, u32 head, u64 now)
 {
 	bool was_idle = s->sq_tail == s->sq_seen;
+	u64 bytes = 0;
 
 	if (s->state == MROCE_STREAM_ERROR || head == s->sq_seen)
-		return;
+		return 0;
 	if (was_idle)
 		s->progress_at = now;
 	for (; s->sq_seen != head; s->sq_seen++) {
@@ -67,9 +68,12 @@ void mroce_stream_post(struct mroce_stream *s, u32 head, u64 now)
 			    (m->op == MROCE_OP_WRITE && m->flags & MROCE_MSG_IMM))
 				s->next_rqn++;
 		}
+		if (!is_read(m))
+			bytes += m->len;
 		mroce_overlap_mark(s, s->sq_seen);
 	}
 	mroce_stream_kick(s, now);
+	return bytes;
 }
 
 void mroce_stream_kick(struct mroce_stream *s, u64 now)

@@ -212,6 +212,7 @@ static void unlist_one(struct mroce_econn *econn)
 	spin_unlock_bh(&econn->lock);
 	hrtimer_cancel(&econn->timer);
 	tasklet_kill(&econn->tasklet);
+	cancel_work_sync(&econn->pump_work);
 	if (cancel_delayed_work(&econn->reap_work))
 		mroce_econn_put(econn);
 	mroce_econn_put(econn);
@@ -299,6 +300,7 @@ static void init_econn(struct mroce_econn *econn)
 	tasklet_setup(&econn->tasklet, mroce_econn_tasklet);
 	hrtimer_init(&econn->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	econn->timer.function = timer_fn;
+	INIT_WORK(&econn->pump_work, mroce_econn_pump_work);
 	INIT_DELAYED_WORK(&econn->reap_work, reap_work);
 	INIT_WORK(&econn->lost_work, mroce_econn_lost_work);
 	INIT_WORK(&econn->free_work, free_work);

@@ -54,8 +54,8 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp);
 /**
  * mroce_engine_qp_kick - new requests [stream.sq_seen, sq.head) are in the send queue
  *
- * Sends what the windows allow in this context, bounded; the rest follows from softirq. Any
- * context in which BH may be disabled; no lock held.
+ * Little is sent in this context as far as the windows allow; much, and the rest, follows from a
+ * worker and from softirq. Any context in which BH may be disabled; no lock held.
  */
 void mroce_engine_qp_kick(struct mroce_qp *qp);
 

@@ -56,6 +56,7 @@ struct mroce_econn {
 	struct tasklet_struct tasklet;	/* what was left to do: acknowledge, pump */
 	struct hrtimer timer;
 	u64 armed_at;			/* under lock */
+	struct work_struct pump_work;
 	struct delayed_work reap_work;
 	struct work_struct lost_work;
 	struct work_struct free_work;
@@ -151,8 +152,11 @@ static inline void mroce_econn_wake(struct mroce_econn *econn)
 /* tx.c */
 /* No lock, BH off. @now: of the event that is the reason, in ns. */
 void mroce_econn_pump(struct mroce_econn *econn, u64 now);
-/* From the process that posted: BH off; on when it returns. */
-void mroce_econn_pump_post(struct mroce_econn *econn, u64 now);
+/* From the process that posted @bytes: no lock, BH off; on when it returns. */
+void mroce_econn_pump_post(struct mroce_econn *econn, u64 bytes, u64 now);
+void mroce_econn_pump_work(struct work_struct *work);
+int mroce_tx_init(void);
+void mroce_tx_exit(void);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
 

@@ -261,12 +261,20 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 
 int mroce_engine_init(void)
 {
+	int err = mroce_tx_init();
+
+	if (err)
+		return err;
 	mroce_hs_init();
 	scratch = alloc_percpu(struct rx_scratch);
-	return scratch ? 0 : -ENOMEM;
+	if (scratch)
+		return 0;
+	mroce_tx_exit();
+	return -ENOMEM;
 }
 
 void mroce_engine_exit(void)
 {
 	free_percpu(scratch);
+	mroce_tx_exit();
 }

@@ -219,7 +219,7 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp)
 void mroce_engine_qp_kick(struct mroce_qp *qp)
 {
 	struct mroce_econn *econn;
-	u64 now = mroce_now();
+	u64 now = mroce_now(), bytes = 0;
 	MROCE_NOTIFY(notify);
 	u32 head;
 
@@ -237,14 +237,14 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	if (qp->stream.conn == &econn->conn) {
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);
-		mroce_stream_post(&qp->stream, head, now);
+		bytes = mroce_stream_post(&qp->stream, head, now);
 		if (econn->conn.state == MROCE_CONN_DEAD)
 			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, now);
 		else if (econn->conn.state == MROCE_CONN_CONNECTING && !econn->hs_tries)
 			mroce_hs_start(econn, now);
 	}
 	mroce_econn_unlock(econn);
-	mroce_econn_pump_post(econn, now);
+	mroce_econn_pump_post(econn, bytes, now);
 	mroce_notify_flush(&notify);
 	mroce_econn_put(econn);
 }

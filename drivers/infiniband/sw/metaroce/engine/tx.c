@@ -7,6 +7,7 @@
 
 #define PUMP_BURSTS	64			/* in a row; then others get the CPU */
 #define CLOCK_BURSTS	4			/* ... between looks at the clock */
+#define INLINE_BYTES	(32U << 10)		/* posts of more are sent by a worker */
 #define RETRY_NS	(2 * NSEC_PER_MSEC)	/* no route, no memory */
 #define COPY_BELOW	256			/* bytes that are not worth a page reference */
 #define COPY_FLAT	2048			/* ... when the device takes few fragments */
@@ -255,6 +256,15 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify, u64
 	return true;
 }
 
+static struct workqueue_struct *tx_wq;
+
+static void pump_later(struct mroce_econn *econn)
+{
+	mroce_assert_conn(econn);
+	if (!econn->gone)
+		queue_work(tx_wq, &econn->pump_work);
+}
+
 /* @arm: the timer; if not, the caller does. */
 static void pump(struct mroce_econn *econn, u64 now, bool arm)
 {
@@ -282,8 +292,7 @@ static void pump(struct mroce_econn *econn, u64 now, bool arm)
 			continue;
 		spin_lock(&econn->lock);
 		econn->pumping = false;
-		if (!econn->gone)
-			tasklet_schedule(&econn->tasklet);
+		pump_later(econn);
 		spin_unlock(&econn->lock);
 		break;
 	}
@@ -297,11 +306,12 @@ void mroce_econn_pump(struct mroce_econn *econn, u64 now)
 }
 
 /*
- * A peer on this machine answers within local_bh_enable(): nothing is in flight any more then,
- * and the timer, which is expensive to start in a virtual machine, not needed. If we are
- * preempted before we start it, whatever happens next on the connection does.
+ * From a process, BH off; on when it returns. A peer on this machine answers within
+ * local_bh_enable(): nothing is in flight any more then, and the timer, which is expensive to
+ * start in a virtual machine, not needed. If we are preempted before we start it, whatever
+ * happens next on the connection does.
  */
-void mroce_econn_pump_post(struct mroce_econn *econn, u64 now)
+static void pump_and_settle(struct mroce_econn *econn, u64 now)
 {
 	pump(econn, now, false);
 	local_bh_enable();
@@ -309,6 +319,39 @@ void mroce_econn_pump_post(struct mroce_econn *econn, u64 now)
 	if (!econn->gone)
 		mroce_econn_arm(econn, now);
 	spin_unlock_bh(&econn->lock);
+}
+
+/*
+ * Little is sent by whoever posts it, for latency. Much is not: he wants to go on, and the next
+ * posts fill the bursts that would end with this one's last packet.
+ */
+void mroce_econn_pump_post(struct mroce_econn *econn, u64 bytes, u64 now)
+{
+	if (bytes <= INLINE_BYTES || econn->conn.state != MROCE_CONN_UP) {
+		pump_and_settle(econn, now);
+		return;
+	}
+	spin_lock(&econn->lock);
+	pump_later(econn);
+	spin_unlock(&econn->lock);
+	local_bh_enable();
+}
+
+void mroce_econn_pump_work(struct work_struct *work)
+{
+	local_bh_disable();
+	pump_and_settle(container_of(work, struct mroce_econn, pump_work), mroce_now());
+}
+
+int mroce_tx_init(void)
+{
+	tx_wq = alloc_workqueue("metaroce_tx", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	return tx_wq ? 0 : -ENOMEM;
+}
+
+void mroce_tx_exit(void)
+{
+	destroy_workqueue(tx_wq);
 }
 
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)

@@ -28,7 +28,7 @@ static void *mroce_cq_slot(const struct mroce_cq *cq, u32 index)
 	return cq->ring.slots + (size_t)(index & (cq->ring.entries - 1)) * cq->ring.entry_size;
 }
 
-static void mroce_cq_fill(struct mroce_cqe *cqe, const struct ib_wc *wc)
+static void mroce_cq_fill(const struct mroce_cq *cq, struct mroce_cqe *cqe, const struct ib_wc *wc)
 {
 	u32 flags = wc->wc_flags & (IB_WC_GRH | IB_WC_WITH_IMM);
 
@@ -37,7 +37,8 @@ static void mroce_cq_fill(struct mroce_cqe *cqe, const struct ib_wc *wc)
 
 	*cqe = (struct mroce_cqe) {
 		.wr_id = wc->wr_id,
-		.timestamp = ktime_get_raw_ns(),
+		/* reading the clock may cost more than all the rest */
+		.timestamp = cq->timestamps ? ktime_get_raw_ns() : 0,
 		.status = wc->status,
 		.opcode = wc->opcode,
 		.vendor_err = wc->vendor_err,
@@ -80,7 +81,7 @@ void mroce_cq_post(struct mroce_cq *cq, const struct ib_wc *wc, bool solicited,
 
 	slot = mroce_cq_slot(cq, cq->producer++);
 	if (cq->is_user) {
-		mroce_cq_fill(slot, wc);
+		mroce_cq_fill(cq, slot, wc);
 		/* the entry before the index; pairs with user space's acquire */
 		smp_store_release(&cq->ring.hdr->producer, cq->producer);
 	} else {
@@ -235,6 +236,7 @@ int mroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	refcount_set(&cq->refs, 1);
 	init_completion(&cq->idle);
 	cq->is_user = udata;
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 
 	entries = roundup_pow_of_two(attr->cqe);
 	err = udata ? mroce_cq_create_user(cq, entries, udata) :
