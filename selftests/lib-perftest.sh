@@ -24,7 +24,7 @@ perftest_run() {
 	_perftest_done[$test $flags]=1
 	args=" $flags "
 	case $args in
-	*" -a "*" -q "*) n=20 args=${args/ -q / -q $perftest_all_q } ;;
+	*" -a "*"-q "*) n=20 args=${args/ -q / -q $perftest_all_q } ;;
 	*" -q "*) n=20 args=${args/ -q / -q 64 } ;;
 	*" -a "*) n=20 ;; # 16 MiB each
 	esac
