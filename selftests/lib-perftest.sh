@@ -22,6 +22,16 @@ perftest_run() {
 	flags=$(tr ' ' '\n' <<<"$flags" | sort | xargs)
 	[ -z "${_perftest_done[$test $flags]:-}" ] || return 0
 	_perftest_done[$test $flags]=1
+	case "$test:$flags" in
+	"ib_send_bw -c UD:"*-b*-e*)
+		# it polls 512 receives and 16 sends for each event, and sleeps whatever is left;
+		# what a datagram's sender waits for is there at once (perftest 14955fe mends it)
+		if [[ $(dpkg-query -W -f '${Version}' perftest) == 4.5+0.17* ]]; then
+			skip "$test $flags" "perftest 4.5-0.17 waits for events with completions unpolled"
+			return 0
+		fi
+		;;
+	esac
 	args=" $flags "
 	case $args in
 	*" -a "*"-q "*) n=20 args=${args/ -q / -q $perftest_all_q } ;;

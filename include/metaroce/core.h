@@ -522,6 +522,7 @@ struct mroce_conn {
 	u64 timed_at;			/* no stream's deadline is earlier */
 	struct mroce_path paths[MROCE_MAX_PATHS];
 	u32 npaths, last_path;
+	bool probes_due;		/* some path's want_probe */
 	u32 lane, want;			/* of the burst being made: b->lane, b->max_count */
 	u64 alive_at;			/* last time anything of ours was acknowledged */
 	struct mroce_txrec *tx;		/* MROCE_WINDOW of them */

@@ -150,7 +150,6 @@ struct mroce_cq {
 	u32 producer;			/* the kernel's own copy */
 	u32 consumer;			/* kernel CQs */
 	u8 armed;			/* 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP */
-	u32 solicited;			/* producer after the last entry that was */
 	bool dead;			/* overflowed */
 	refcount_t refs;
 	struct completion idle;

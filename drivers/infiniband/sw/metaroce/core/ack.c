@@ -67,8 +67,9 @@ static void add_paths(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 		b->path = i;
 		b->ce = p->ce;
 		b->highest = p->highest;
-		b->delay_us = min_t(u64, div_u64(now - p->highest_at, MROCE_NSEC_PER_USEC),
-				    0xffffff);
+		/* another processor may have looked at the clock later, and been here first */
+		b->delay_us = min_t(u64, div_u64(now - min_t(u64, now, p->highest_at),
+						 MROCE_NSEC_PER_USEC), 0xffffff);
 		b->spurious = p->spurious;
 		memcpy(b->bitmap, p->bitmap, sizeof(b->bitmap));
 	}

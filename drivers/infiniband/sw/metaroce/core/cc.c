@@ -73,7 +73,7 @@ static void note_rtt(struct mroce_path *p, u32 rtt_us, u64 now)
 {
 	if (!p->round_rtt_us || rtt_us < p->round_rtt_us)
 		p->round_rtt_us = rtt_us;
-	if (!p->base_us || rtt_us <= p->base_us || now - p->base_at > BASE_LIFE) {
+	if (!p->base_us || rtt_us <= p->base_us || now > p->base_at + BASE_LIFE) {
 		p->base_us = max_t(u32, rtt_us, 1);
 		p->base_at = now;
 	}

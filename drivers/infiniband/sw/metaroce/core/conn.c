@@ -108,7 +108,7 @@ void mroce_conn_lost(struct mroce_conn *c, u64 now)
 
 bool mroce_conn_backlog(const struct mroce_conn *c)
 {
-	return c->resend != MROCE_NONE || !list_empty(&c->active);
+	return c->resend != MROCE_NONE || !list_empty(&c->active) || c->probes_due;
 }
 
 /* ---------------------------------------------------------------------- sending */
@@ -220,11 +220,13 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 {
 	u32 i;
 
+	if (likely(!c->probes_due))
+		return false;
 	for (i = 0; i < c->npaths; i++) {
 		struct mroce_path *p = &c->paths[i];
 		struct mroce_hdr h;
 
-		if (likely(!p->want_probe))
+		if (!p->want_probe)
 			continue;
 		p->want_probe = false;
 		h = (struct mroce_hdr) {
@@ -243,6 +245,7 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 		b->seg_size = b->pkts[0].hdr_len;
 		return true;
 	}
+	c->probes_due = false;
 	return false;
 }
 
@@ -400,7 +403,8 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 	c->ack_now = true;
 	rp->dirty = true;
 	expected = rp->highest + 1;
-	if (pkt->ce || (rp->seen && h->pseq != expected) || h->op <= MROCE_OP_OPEN_NAK)
+	if (pkt->ce || (rp->seen && h->pseq != expected) || h->flags & MROCE_F_RETX ||
+	    h->op <= MROCE_OP_OPEN_NAK)
 		c->ack_urgent = true;
 	switch (mroce_rxpath_see(rp, h->pseq, now)) {
 	case MROCE_ARRIVAL_DUP:

@@ -376,6 +376,7 @@ void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	if (p->state == MROCE_PATH_PROBING) {
 		/* mroce_conn_next_burst() sends a NOP; a while later another one */
 		p->want_probe = true;
+		c->probes_due = true;
 		if (p->probes < 255)
 			p->probes++;
 		p->probe_at = now + (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));

@@ -159,6 +159,7 @@ static void free_econn(struct mroce_econn *econn)
 	mroce_txq_close(econn->txq);
 	/* a wakeup may have come since the connection was unlisted */
 	tasklet_kill(&econn->tasklet);
+	cancel_work_sync(&econn->pump_work);
 	xa_destroy(&econn->streams);
 	xa_destroy(&econn->by_qpn);
 	kvfree(econn->mem);

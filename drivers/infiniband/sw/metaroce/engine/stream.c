@@ -219,7 +219,7 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp)
 void mroce_engine_qp_kick(struct mroce_qp *qp)
 {
 	struct mroce_econn *econn;
-	u64 now = mroce_now(), bytes = 0;
+	u64 now, bytes = 0;
 	MROCE_NOTIFY(notify);
 	u32 head;
 
@@ -234,6 +234,7 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	}
 	rcu_read_unlock();
 	mroce_econn_lock(econn, &notify);
+	now = mroce_now();
 	if (qp->stream.conn == &econn->conn) {
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);

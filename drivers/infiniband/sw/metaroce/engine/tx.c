@@ -234,7 +234,8 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify, u64
 		econn->pump_at = now + RETRY_NS;
 	}
 	if (!n) {
-		if (econn->pump_again && ready) {
+		/* somebody saw room, or more to send, while we looked */
+		if (econn->pump_again && (ready || full)) {
 			econn->pump_again = false;
 			mroce_econn_unlock(econn);
 			return true;
@@ -292,6 +293,7 @@ static void pump(struct mroce_econn *econn, u64 now, bool arm)
 			continue;
 		spin_lock(&econn->lock);
 		econn->pumping = false;
+		mroce_econn_arm(econn, now);
 		pump_later(econn);
 		spin_unlock(&econn->lock);
 		break;
@@ -308,17 +310,24 @@ void mroce_econn_pump(struct mroce_econn *econn, u64 now)
 /*
  * From a process, BH off; on when it returns. A peer on this machine answers within
  * local_bh_enable(): nothing is in flight any more then, and the timer, which is expensive to
- * start in a virtual machine, not needed. If we are preempted before we start it, whatever
- * happens next on the connection does.
+ * start in a virtual machine, not needed. Others' packets are in flight, too: so we are not
+ * preempted before it is started.
  */
 static void pump_and_settle(struct mroce_econn *econn, u64 now)
 {
-	pump(econn, now, false);
+	const bool rt = IS_ENABLED(CONFIG_PREEMPT_RT);	/* locks sleep there */
+
+	pump(econn, now, rt);
+	if (rt) {
+		local_bh_enable();
+		return;
+	}
+	preempt_disable();
 	local_bh_enable();
 	spin_lock_bh(&econn->lock);
-	if (!econn->gone)
-		mroce_econn_arm(econn, now);
+	mroce_econn_arm(econn, now);
 	spin_unlock_bh(&econn->lock);
+	preempt_enable();
 }
 
 /*
@@ -327,7 +336,7 @@ static void pump_and_settle(struct mroce_econn *econn, u64 now)
  */
 void mroce_econn_pump_post(struct mroce_econn *econn, u64 bytes, u64 now)
 {
-	if (bytes <= INLINE_BYTES || econn->conn.state != MROCE_CONN_UP) {
+	if (bytes <= INLINE_BYTES || READ_ONCE(econn->conn.state) != MROCE_CONN_UP) {
 		pump_and_settle(econn, now);
 		return;
 	}

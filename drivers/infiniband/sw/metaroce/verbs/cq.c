@@ -88,10 +88,8 @@ void mroce_cq_post(struct mroce_cq *cq, const struct ib_wc *wc, bool solicited,
 		*(struct ib_wc *)slot = *wc;
 	}
 
-	solicited |= wc->status != IB_WC_SUCCESS;
-	if (solicited)
-		cq->solicited = cq->producer;
-	if (cq->armed == IB_CQ_NEXT_COMP || (cq->armed == IB_CQ_SOLICITED && solicited)) {
+	if (cq->armed == IB_CQ_NEXT_COMP ||
+	    (cq->armed == IB_CQ_SOLICITED && (solicited || wc->status != IB_WC_SUCCESS))) {
 		cq->armed = 0;
 		cq->events++;
 		mroce_cq_queue(cq, notify);
@@ -159,41 +157,19 @@ int mroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* Whether an entry that would have raised such an event waits to be polled. */
-static bool mroce_cq_waiting(const struct mroce_cq *cq, u8 kind)
-{
-	u32 consumer = mroce_cq_consumer(cq);
-
-	if (kind == IB_CQ_SOLICITED)
-		return (s32)(cq->solicited - consumer) > 0;
-	return cq->producer != consumer;
-}
-
-/*
- * A program that arms with entries left to poll gets its event at once, as from the devices that
- * programs are written for (perftest -e polls a part, arms and sleeps). An event too many does no
- * harm, one that never comes does. Kernel users ask for missed events instead.
- */
 int mroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	u8 kind = flags & IB_CQ_SOLICITED_MASK;
 	struct mroce_cq *cq = to_mcq(ibcq);
 	unsigned long irqflags;
 	int missed;
-	MROCE_NOTIFY(notify);
 
 	spin_lock_irqsave(&cq->lock, irqflags);
-	if (cq->is_user && !cq->dead && mroce_cq_waiting(cq, kind)) {
-		cq->armed = 0;
-		cq->events++;
-		mroce_cq_queue(cq, &notify);
-	} else if (cq->armed != IB_CQ_NEXT_COMP) {
-		/* arming twice takes the wider of the two */
+	/* arming twice takes the wider of the two */
+	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = kind;
-	}
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->producer != mroce_cq_consumer(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
-	mroce_notify_flush(&notify);
 	return missed;
 }
 
