@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=2700 mem=3072 long=yes
+# LAB: timeout=1500 mem=3072 check=6.1
 #
 # perftest's programs in a pairwise cover of their flags: whichever two flags a
 # program has, some run has both, some run neither, and some run either alone.

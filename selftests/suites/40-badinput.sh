@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=900 check=6.1
+# LAB: timeout=900
 #
 # Bad input from every side: administrators (links), programs (verbs calls,
 # scribbled rings), and the network (forged packets). Each gets the right status
