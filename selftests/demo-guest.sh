@@ -58,7 +58,8 @@ write_bw() {
 			"$scratch/client" || break
 		echo "  perftest could not calibrate its clock (try $try)"
 	done
-	if [ -n "$got" ]; then
+	# nothing moved is no result, and no figure is none either
+	if awk -v g="${got:-0}" 'BEGIN { exit !(g > 0) }'; then
 		results[$what.$who]=$(printf '%.3f' "$got")
 	else
 		results[$what.$who]=failed

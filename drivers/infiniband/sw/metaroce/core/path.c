@@ -214,8 +214,9 @@ static u32 take_arrived(struct mroce_conn *c, struct mroce_path *p, const struct
 			continue;
 		}
 		if (!d)
-			*took_us = clamp_t(u64, div_u64(now - r->sent_at, MROCE_NSEC_PER_USEC), 1,
-					   RTT_MAX_US);
+			/* acknowledged before it was sent? Only by a peer that guesses */
+			*took_us = clamp_t(u64, div_u64(now - min_t(u64, now, r->sent_at),
+							MROCE_NSEC_PER_USEC), 1, RTT_MAX_US);
 		cpn = unlink(c, p, this, prev);
 		delivered(c, p, this, now);
 		n++;
