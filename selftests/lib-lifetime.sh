@@ -39,14 +39,16 @@ flowing() { kill -0 "$2" && kill -0 "$3" && [ "$(counter mb rx_pkts)" -gt "$1" ]
 # hosts: as at the start, whatever the last round has left
 hosts() {
 	[ -d /sys/module/metaroce ] || mroce_load || return
-	if ! ip netns pids a >/dev/null 2>&1; then host_add a || return; fi
-	if ! ip netns pids b >/dev/null 2>&1; then host_add b || return; fi
-	if ! ip -n a link show eth0 >/dev/null 2>&1; then
-		_links=0
-		link_add a eth0 b eth0 || return
+	if [ ! -e /sys/class/infiniband/ma ] || [ ! -e /sys/class/infiniband/mb ]; then
+		if [ ! -e /run/netns/a ]; then host_add a || return; fi
+		if [ ! -e /run/netns/b ]; then host_add b || return; fi
+		if ! ip -n a link show eth0 >/dev/null 2>&1; then
+			_links=0
+			link_add a eth0 b eth0 || return
+		fi
+		[ -e /sys/class/infiniband/ma ] || mroce_link a ma eth0 || return
+		[ -e /sys/class/infiniband/mb ] || mroce_link b mb eth0 || return
 	fi
-	rdma link show ma/1 >/dev/null 2>&1 || mroce_link a ma eth0 || return
-	rdma link show mb/1 >/dev/null 2>&1 || mroce_link b mb eth0 || return
 	gids_ready a ma 10.0.1.1 && gids_ready b mb 10.0.1.2
 }
 no_netdev() { ! ip -n "$1" link show eth0; }
@@ -60,12 +62,11 @@ end_rmmod() { modprobe -r metaroce; }
 end_server() { kill -9 "$server" && wait_for 5 _gone "$server"; }
 end_client() { kill -9 "$client" && wait_for 5 _gone "$client"; }
 
-# what is left of the programs, when they are gone too
+# leftovers: what is left of the programs, when they are gone too: more than the PD, the CQ and
+# the GSI QP that ib_core has on a device
 leftovers() {
-	rdma resource show qp 2>/dev/null | grep 'link m[ab]' | grep -v 'type GSI'
-	rdma resource show mr 2>/dev/null | grep 'dev m[ab]'
-	rdma resource show pd 2>/dev/null | grep 'dev m[ab]' | grep -v 'comm \[ib_core\]\|comm ib_core'
-	rdma resource show ctx 2>/dev/null | grep 'dev m[ab]'
+	rdma resource show 2>/dev/null | grep ': m[ab]: ' |
+		grep -vE ': pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0( srq 0)? *$'
 	return 0
 }
 clean() { [ -z "$(leftovers)" ]; }

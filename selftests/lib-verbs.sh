@@ -11,12 +11,22 @@
 _pair_port=20000
 pair_limit=300	# seconds for a client
 
-# listens HOST PORT: a TCP socket or an rdma_cm listener is there
+# listens HOST PORT PID: process PID of the host has a TCP socket or an rdma_cm listener
 listens() {
-	[ -n "$(on "$1" ss -Hltn "sport = :$2")" ] ||
+	_tcp_listens "$2" "$3" ||
 		[[ $(on "$1" rdma resource show cm_id) =~ LISTEN[^$'\n']*:$2($'\n'|\ |$) ]]
 }
-_up_or_gone() { listens "$1" "$2" || ! kill -0 "$3"; }
+_tcp_listens() { # PORT PID; no process is started: see nap
+	local hex local state file
+	printf -v hex %04X "$1"
+	for file in tcp tcp6; do
+		while read -r _ local _ state _; do
+			[[ $local == *:$hex && $state == 0A ]] && return
+		done <"/proc/$2/net/$file"
+	done
+	return 1
+}
+_up_or_gone() { listens "$@" || ! kill -0 "$3"; }
 
 # run_pair: like check_pair without NAME; returns a status. Output:
 # $scratch/server, $scratch/client
@@ -96,8 +106,13 @@ check_verify() {
 
 # counter DEVICE NAME: a driver's counter
 counter() {
-	rdma statistic show link "$1/1" | tr ' ' '\n' |
-		awk -v n="$2" 'p == n { print; exit } { p = $0 }'
+	local file=/sys/class/infiniband/$1/ports/1/hw_counters/$2 n
+	if [ -e "$file" ]; then
+		read -r n <"$file" && echo "$n"
+	else # of another namespace, in exclusive mode
+		rdma statistic show link "$1/1" | tr ' ' '\n' |
+			awk -v n="$2" 'p == n { print; exit } { p = $0 }'
+	fi
 }
 
 # gids_ready HOST DEVICE ADDRESS: the GID of that address has appeared

@@ -637,6 +637,11 @@ void mroce_conn_rx_ack(struct mroce_conn *c, const struct mroce_ack *a, u64 now)
  * gap, a mark, a refusal, a probe, or much (MR-5.5-01).
  */
 bool mroce_conn_ack_urgent(const struct mroce_conn *c);
+/*
+ * Return: whether what is posted to @s now may be the reply to a message that is not acknowledged
+ * yet (nothing else of ours is under way): then the acknowledgment goes out before it (MR-5.5-04).
+ */
+bool mroce_stream_replies(const struct mroce_stream *s);
 /* Return: whether there is something to acknowledge (then @a is filled in). */
 bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now);
 

@@ -72,9 +72,13 @@ wait_for() {
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -le $end ] || { diag "waited in vain for: $*"; return 1; }
-		sleep 0.05
+		nap 0.05
 	done
 }
+
+# nap SECONDS: sleep without a process, which costs an emulated processor a while
+nap() { read -r -t "$1" -u "$_nap"; return 0; }
+exec {_nap}<> <(:)
 
 _suite_end() {
 	local rc=$? h p
@@ -139,9 +143,10 @@ host_add() {
 	for h; do
 		ip netns add "$h" || return
 		_hosts+=("$h")
-		ip -n "$h" link set lo up
-		sysctl_set "$h" net.ipv6.conf.all.accept_dad 0
-		sysctl_set "$h" net.ipv6.conf.default.accept_dad 0
+		on "$h" sh -c 'ip link set lo up
+			cd /proc/sys/net/ipv6/conf
+			echo 0 >all/accept_dad
+			echo 0 >default/accept_dad'
 	done
 }
 
@@ -180,9 +185,11 @@ link_add() {
 	wait_for 5 _carrier "$h1" "$i1" && wait_for 5 _carrier "$h2" "$i2"
 }
 _link_end() {
-	_ip "$1" addr add "10.0.$_links.$3/24" dev "$2"
-	_ip "$1" addr add "fd00:0:0:$_links::$3/64" dev "$2" nodad
-	_ip "$1" link set "$2" up
+	_ip "$1" -batch - <<-END
+		addr add 10.0.$_links.$3/24 dev $2
+		addr add fd00:0:0:$_links::$3/64 dev $2 nodad
+		link set $2 up
+	END
 }
 _carrier() { _ip "$1" -o link show "$2" | grep -q LOWER_UP; }
 
@@ -298,37 +305,46 @@ resources() { rdma resource show "$1" | sed 's/^[0-9]*: //'; }
 
 # gid_index HOST DEVICE ADDRESS: the index of the RoCE v2 GID of an address
 gid_index() {
-	on "$1" sh -c '
-		cd "/sys/class/infiniband/$1/ports/1" || exit
-		for f in gid_attrs/types/*; do
-			i=${f##*/}
-			read -r gid <"gids/$i" && [ "$gid" = "$2" ] || continue
-			read -r type <"$f" && [ "$type" = "RoCE v2" ] || continue
-			echo "$i"
-			exit 0
-		done 2>/dev/null
-		exit 1' sh "$2" "$(gid_of "$3")"
+	local gid
+	gid=$(gid_of "$3")
+	# RDMA's shared mode shows a device everywhere: no process is needed
+	if [ -d "/sys/class/infiniband/$2" ]; then
+		_gid_index "$2" "$gid"
+	else
+		on "$1" bash -c "$(declare -f _gid_index); _gid_index $2 $gid"
+	fi
+}
+_gid_index() { # DEVICE GID
+	local dir=/sys/class/infiniband/$1/ports/1 i gid type
+	for i in "$dir"/gid_attrs/types/*; do
+		i=${i##*/}
+		read -r gid <"$dir/gids/$i" && [ "$gid" = "$2" ] || continue
+		read -r type <"$dir/gid_attrs/types/$i" && [ "$type" = "RoCE v2" ] || continue
+		echo "$i"
+		return
+	done 2>/dev/null
+	return 1
 }
 
 # gid_of ADDRESS: the GID of an IPv4 or IPv6 address as sysfs prints it
 gid_of() {
-	awk -v a="$1" 'function put(s) { out = out (out ? ":" : "") s }
-	function group(s) { put(substr("0000" s, length(s) + 1)) }
-	BEGIN {
-		if (a !~ /:/) {
-			split(a, o, ".")
-			print sprintf("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x",
-				      o[1], o[2], o[3], o[4])
-			exit
-		}
-		gap = index(a, "::")
-		n = split(gap ? substr(a, 1, gap - 1) : a, head, ":")
-		m = gap ? split(substr(a, gap + 2), tail, ":") : 0
-		for (i = 1; i <= n; i++) group(head[i])
-		for (i = n + m; i < 8; i++) put("0000")
-		for (i = 1; i <= m; i++) group(tail[i])
-		print out
-	}'
+	local a=$1 head tail groups=() g out=
+	if [[ $a != *:* ]]; then
+		IFS=. read -ra g <<<"$a"
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' "${g[@]}"
+		return
+	fi
+	head=${a%%::*} tail=
+	[[ $a != *::* ]] || tail=${a#*::}
+	IFS=: read -ra head <<<"$head"
+	IFS=: read -ra tail <<<"$tail"
+	groups=("${head[@]}")
+	while [ $((${#groups[@]} + ${#tail[@]})) -lt 8 ]; do groups+=(0); done
+	for g in "${groups[@]}" "${tail[@]}"; do
+		printf -v g %04x "0x$g"
+		out+=:$g
+	done
+	echo "${out#:}"
 }
 
 # ---------------------------------------------------------------- kernel log

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "test_support.h"
@@ -159,13 +160,17 @@ struct ProviderTest : testing::Test {
 
 	void play_queues()
 	{
-		kernel.on(IB_USER_VERBS_CMD_CREATE_CQ,
-			  [this](const uint8_t *cmd, size_t) {
-			Answer<ib_uverbs_create_cq_resp, mroce_create_cq_resp> a{};
-			a.ib()->cq_handle = 6;
-			a.ib()->cqe = 15;
-			a.drv.cq = cq_ring = make_ring(16, cqe_size);
-			return FakeKernel::answer<ib_uverbs_create_cq>(cmd, a);
+		kernel.on_ioctl(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+				[this](IoctlCommand &c) {
+			const ib_uverbs_attr *flags =
+				c.find(UVERBS_ATTR_CREATE_CQ_FLAGS);
+			cq_flags.push_back(flags ? flags->data : 0);
+			mroce_create_cq_resp drv{};
+			drv.cq = cq_ring = make_ring(16, cqe_size);
+			c.put_handle(UVERBS_ATTR_CREATE_CQ_HANDLE, 6);
+			c.put(UVERBS_ATTR_CREATE_CQ_RESP_CQE, 15u);
+			c.put(UVERBS_ATTR_UHW_OUT, drv);
+			return 0;
 		});
 		kernel.on_ioctl(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE,
 				[this](IoctlCommand &c) {
@@ -241,6 +246,7 @@ struct ProviderTest : testing::Test {
 	uint8_t *memory = nullptr;
 	uint64_t next_offset = 0;
 	int qps_made = 0;
+	std::vector<uint64_t> cq_flags;	// of each CQ made
 	uint32_t abi_version = MROCE_UVERBS_ABI_VERSION;
 	uint32_t cqe_size = sizeof(mroce_cqe);
 	uint32_t sq_entry_size = sizeof(mroce_send_wqe) + 128;
@@ -435,8 +441,9 @@ TEST_F(ProviderTest, ExtendedQpAndCq)
 	cq_attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
 	ibv_cq_ex *cq = mroce_create_cq_ex(ctx, &cq_attr);
 	ASSERT_NE(cq, nullptr);
-	// The kernel was asked without extended flags.
-	EXPECT_EQ(kernel.count(IB_USER_VERBS_CMD_CREATE_CQ), 1);
+	// The kernel reads its clock for those CQs only that ask for it.
+	EXPECT_EQ(cq_flags, std::vector<uint64_t>{
+				    IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION});
 
 	ibv_qp_init_attr_ex attr{};
 	attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);

@@ -106,6 +106,11 @@ bool mroce_conn_ack_urgent(const struct mroce_conn *c)
 	return c->ack_now && (c->ack_urgent || c->ack_batches >= MROCE_ACK_BATCHES);
 }
 
+bool mroce_stream_replies(const struct mroce_stream *s)
+{
+	return s->news == MROCE_NEWS_REPEAT && s->conn->ack_now && s->sq_tail == s->sq_seen;
+}
+
 bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 {
 	u32 i;

@@ -87,4 +87,26 @@ TEST(ack, news_are_repeated)
 	EXPECT_FALSE(mroce_conn_next_ack(&c, &a, w.now));
 }
 
+/* MR-5.5-04: what is posted next replies only while nobody knows of the message yet, and only if
+ * nothing that was posted before is under way.
+ */
+TEST(ack, goes_before_a_reply)
+{
+	World w({ .seed = 3 });
+	End *e = w.connect(4).first;
+	mroce_stream &s = e->s;
+	mroce_ack a;
+
+	w.up();
+	s.announced = true;
+	EXPECT_FALSE(mroce_stream_replies(&s));
+	mroce_stream_news(&s);
+	EXPECT_TRUE(mroce_stream_replies(&s));
+	s.sq_seen++;
+	EXPECT_FALSE(mroce_stream_replies(&s));
+	s.sq_seen--;
+	ASSERT_TRUE(mroce_conn_next_ack(s.conn, &a, w.now));
+	EXPECT_FALSE(mroce_stream_replies(&s));
+}
+
 } /* namespace */

@@ -59,6 +59,19 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp);
  */
 void mroce_engine_qp_kick(struct mroce_qp *qp);
 
+/* What rdma resource show -d tells of an RC QP. */
+struct mroce_stream_info {
+	u32 cid;		/* of the connection */
+	u8 conn_state;		/* enum mroce_conn_state */
+	u8 state;		/* enum mroce_stream_state */
+	u32 unacked_msgs;	/* requests whose message the peer has not executed yet */
+	u32 inflight_pkts;	/* packets sent and not acknowledged */
+	u32 rx_msn;		/* the peer's next message to execute */
+};
+
+/* A snapshot. Process context, no lock held. Return: false if the QP is not connected. */
+bool mroce_engine_qp_info(struct mroce_qp *qp, struct mroce_stream_info *info);
+
 /* datagram.c: UD and GSI QPs ----------------------------------------------- */
 
 /**

@@ -161,6 +161,10 @@ void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
 
 /* rx.c */
+/* @lock held. Return: whether there is an acknowledgment to send with mroce_econn_send_acks(). */
+bool mroce_econn_next_ack(struct mroce_econn *econn, u64 now);
+/* No lock; BH has been off since mroce_econn_next_ack(), and no packet received meanwhile. */
+void mroce_econn_send_acks(struct mroce_econn *econn, u64 now);
 void mroce_econn_tasklet(struct tasklet_struct *t);
 
 /* ops.c */

@@ -16,7 +16,7 @@ struct rx_scratch {
 	u8 buf[MROCE_ACK_MAX_LEN];	/* control packets as they came */
 };
 
-/* Per CPU; used in softirq only, which does not nest. More than a module may have statically. */
+/* Per CPU; used with BH disabled, which does not nest. More than a module may have statically. */
 static struct rx_scratch __percpu *scratch;
 
 /* One datagram, or merged ones; the addresses are the same for all of them. */
@@ -42,18 +42,24 @@ static void count_global(struct rx *rx, enum mroce_counter id)
 	mroce_dev_put(dev);
 }
 
+bool mroce_econn_next_ack(struct mroce_econn *econn, u64 now)
+{
+	mroce_assert_conn(econn);
+	return mroce_conn_next_ack(&econn->conn, &this_cpu_ptr(scratch)->ack, now);
+}
+
 /* What follows a change of the core's state, found out while the lock is held. */
 struct follow {
 	bool ack, pump;
 };
 
-static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s, u64 now)
+static struct follow follow_up(struct mroce_econn *econn, u64 now)
 {
 	struct mroce_conn *c = &econn->conn;
 	struct follow f = { .pump = mroce_conn_backlog(c) };
 
 	if (mroce_conn_ack_urgent(c))
-		f.ack = mroce_conn_next_ack(c, &s->ack, now);
+		f.ack = mroce_econn_next_ack(econn, now);
 	else if (c->ack_now && !econn->gone)
 		/* after the batches that are waiting behind this one */
 		tasklet_schedule(&econn->tasklet);
@@ -63,19 +69,22 @@ static struct follow follow_up(struct mroce_econn *econn, struct rx_scratch *s, 
 	return f;
 }
 
-static void send_acks(struct mroce_econn *econn, struct rx_scratch *s, bool ready, u64 now)
+void mroce_econn_send_acks(struct mroce_econn *econn, u64 now)
 {
-	while (ready) {
-		mroce_econn_send_ack(econn, &s->ack);
+	bool ready;
+
+	do {
+		mroce_econn_send_ack(econn, &this_cpu_ptr(scratch)->ack);
 		spin_lock_bh(&econn->lock);
-		ready = mroce_conn_next_ack(&econn->conn, &s->ack, now);
+		ready = mroce_econn_next_ack(econn, now);
 		spin_unlock_bh(&econn->lock);
-	}
+	} while (ready);
 }
 
-static void settle(struct mroce_econn *econn, struct rx_scratch *s, struct follow f, u64 now)
+static void settle(struct mroce_econn *econn, struct follow f, u64 now)
 {
-	send_acks(econn, s, f.ack, now);
+	if (f.ack)
+		mroce_econn_send_acks(econn, now);
 	if (f.pump)
 		mroce_econn_pump(econn, now);
 }
@@ -83,15 +92,14 @@ static void settle(struct mroce_econn *econn, struct rx_scratch *s, struct follo
 void mroce_econn_tasklet(struct tasklet_struct *t)
 {
 	struct mroce_econn *econn = container_of(t, struct mroce_econn, tasklet);
-	struct rx_scratch *s = this_cpu_ptr(scratch);
 	u64 now = mroce_now();
 	struct follow f;
 
 	spin_lock_bh(&econn->lock);
-	f.ack = mroce_conn_next_ack(&econn->conn, &s->ack, now);
+	f.ack = mroce_econn_next_ack(econn, now);
 	f.pump = mroce_conn_backlog(&econn->conn);
 	spin_unlock_bh(&econn->lock);
-	settle(econn, s, f, now);
+	settle(econn, f, now);
 }
 
 static void flush_data(struct rx *rx)
@@ -113,11 +121,11 @@ static void flush_data(struct rx *rx)
 		mroce_econn_lock(econn, &notify);
 		more = mroce_conn_placed(&econn->conn, &b, rx->now);
 		if (!more)
-			f = follow_up(econn, s, rx->now);
+			f = follow_up(econn, rx->now);
 		mroce_econn_unlock(econn);
 	} while (more);
 	rx->count = 0;
-	settle(econn, s, f, rx->now);
+	settle(econn, f, rx->now);
 	mroce_notify_flush(&notify);
 }
 
@@ -190,9 +198,9 @@ static void rx_ack(struct rx *rx, const u8 *p, unsigned int len)
 	}
 	mroce_econn_lock(rx->econn, &notify);
 	mroce_conn_rx_ack(&rx->econn->conn, &s->ack, rx->now);
-	f = follow_up(rx->econn, s, rx->now);
+	f = follow_up(rx->econn, rx->now);
 	mroce_econn_unlock(rx->econn);
-	settle(rx->econn, s, f, rx->now);
+	settle(rx->econn, f, rx->now);
 	mroce_notify_flush(&notify);
 }
 

@@ -216,28 +216,64 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp)
 	mroce_econn_detach(econn);
 }
 
+/* The QP may be on its way out in another thread: the caller puts the reference. */
+static struct mroce_econn *get_econn(struct mroce_qp *qp)
+{
+	struct mroce_econn *econn;
+
+	rcu_read_lock();
+	econn = READ_ONCE(qp->econn);
+	if (econn && !refcount_inc_not_zero(&econn->refs))
+		econn = NULL;
+	rcu_read_unlock();
+	return econn;
+}
+
+bool mroce_engine_qp_info(struct mroce_qp *qp, struct mroce_stream_info *info)
+{
+	struct mroce_econn *econn = get_econn(qp);
+	const struct mroce_stream *s = &qp->stream;
+	bool bound;
+
+	if (!econn)
+		return false;
+	spin_lock_bh(&econn->lock);
+	bound = s->conn == &econn->conn;
+	if (bound)
+		*info = (struct mroce_stream_info) {
+			.cid = econn->conn.cid,
+			.conn_state = econn->conn.state,
+			.state = s->state,
+			.unacked_msgs = s->next_msn - s->acked_msn,
+			.inflight_pkts = s->outstanding,
+			.rx_msn = s->exec_msn,
+		};
+	spin_unlock_bh(&econn->lock);
+	mroce_econn_put(econn);
+	return bound;
+}
+
 void mroce_engine_qp_kick(struct mroce_qp *qp)
 {
 	struct mroce_econn *econn;
 	u64 now, bytes = 0;
 	MROCE_NOTIFY(notify);
+	bool ack = false;
 	u32 head;
 
 	local_bh_disable();
-	/* the QP may be on its way out in another thread: its reference is ours now */
-	rcu_read_lock();
-	econn = READ_ONCE(qp->econn);
-	if (!econn || !refcount_inc_not_zero(&econn->refs)) {
-		rcu_read_unlock();
+	econn = get_econn(qp);
+	if (!econn) {
 		local_bh_enable();
 		return;
 	}
-	rcu_read_unlock();
 	mroce_econn_lock(econn, &notify);
 	now = mroce_now();
 	if (qp->stream.conn == &econn->conn) {
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);
+		if (mroce_stream_replies(&qp->stream))
+			ack = mroce_econn_next_ack(econn, now);
 		bytes = mroce_stream_post(&qp->stream, head, now);
 		if (econn->conn.state == MROCE_CONN_DEAD)
 			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, now);
@@ -245,6 +281,8 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 			mroce_hs_start(econn, now);
 	}
 	mroce_econn_unlock(econn);
+	if (ack)
+		mroce_econn_send_acks(econn, now);
 	mroce_econn_pump_post(econn, bytes, now);
 	mroce_notify_flush(&notify);
 	mroce_econn_put(econn);

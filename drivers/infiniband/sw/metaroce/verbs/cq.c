@@ -18,7 +18,7 @@ static void mroce_cq_put(struct mroce_cq *cq)
 }
 
 /* Nothing a process writes there can harm anybody but itself. */
-static u32 mroce_cq_consumer(const struct mroce_cq *cq)
+u32 mroce_cq_consumer(const struct mroce_cq *cq)
 {
 	return cq->is_user ? READ_ONCE(cq->ring.hdr->consumer) : cq->consumer;
 }
@@ -195,6 +195,15 @@ void mroce_cq_forget(struct mroce_cq *cq, const struct ib_qp *ibqp)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
+/*
+ * Memory comes in pages, so a small CQ may as well have what its page holds: some programs leave
+ * a completion behind now and then and live by the slack that other devices have.
+ */
+static u32 mroce_cq_entries(u32 cqe)
+{
+	return max_t(u32, roundup_pow_of_two(cqe), PAGE_SIZE / sizeof(struct mroce_cqe));
+}
+
 static int mroce_cq_create_user(struct mroce_cq *cq, u32 entries, struct ib_udata *udata)
 {
 	struct mroce_create_cq_resp resp = {};
@@ -238,7 +247,7 @@ int mroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->is_user = udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 
-	entries = roundup_pow_of_two(attr->cqe);
+	entries = mroce_cq_entries(attr->cqe);
 	err = udata ? mroce_cq_create_user(cq, entries, udata) :
 		      mroce_cq_create_kernel(cq, entries);
 	if (err)
@@ -295,7 +304,7 @@ int mroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	if (cqe < 1 || cqe > MROCE_MAX_CQE || udata->outlen < sizeof(resp))
 		return -EINVAL;
 
-	err = mroce_ring_create(&ring, udata, roundup_pow_of_two(cqe), sizeof(struct mroce_cqe),
+	err = mroce_ring_create(&ring, udata, mroce_cq_entries(cqe), sizeof(struct mroce_cqe),
 				&resp.cq);
 	if (err)
 		return err;

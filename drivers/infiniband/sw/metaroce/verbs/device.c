@@ -114,6 +114,8 @@ const struct ib_device_ops mroce_dev_ops = {
 	.destroy_qp = mroce_destroy_qp,
 	/* rings stay mapped, their pages live as long as the mapping */
 	.disassociate_ucontext = mroce_disassociate_ucontext,
+	.fill_res_cq_entry = mroce_fill_res_cq_entry,
+	.fill_res_qp_entry = mroce_fill_res_qp_entry,
 	.get_dev_fw_str = mroce_get_dev_fw_str,
 	.get_dma_mr = mroce_get_dma_mr,
 	.get_hw_stats = mroce_get_hw_stats,

@@ -73,6 +73,7 @@ int mroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int mroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int mroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int mroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+u32 mroce_cq_consumer(const struct mroce_cq *cq);
 void mroce_cq_forget(struct mroce_cq *cq, const struct ib_qp *ibqp);
 
 /* qp.c */
@@ -82,6 +83,10 @@ int mroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 void mroce_qp_reset(struct mroce_qp *qp);
 void mroce_qp_flush(struct mroce_qp *qp);
+
+/* res.c */
+int mroce_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+int mroce_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 
 /* modify.c */
 int mroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
