@@ -21,14 +21,24 @@ lossy_hosts() {
 	netem r eth0 "${loss_netem[@]}" && netem r eth1 "${loss_netem[@]}"
 }
 
-# loss_volume BYTES: in each direction
+# lossy_mtu MTU
+lossy_mtu() {
+	_ip r link set eth0 mtu "$1" && _ip r link set eth1 mtu "$1" &&
+	_ip a link set eth0 mtu "$1" && _ip b link set eth0 mtu "$1"
+}
+
+# loss_volume BYTES:MTU...: so much in each direction, at that MTU
 loss_volume() {
-	local ops=write,write_imm,send,send_imm,read,fetch_add,cmp_swap,overlap name kind per
+	local ops=write,write_imm,send,send_imm,read,fetch_add,cmp_swap,overlap name kind per bytes mtu
 	mroce_load || skip_all "no module was built for $LAB_KERNEL"
 	pair_limit=7000
 	check "hosts with a bad network between them" lossy_hosts
-	check_verify "twice $1 of $ops on 8 QPs" b a 10.0.3.2 \
-		--bytes "$1" --both --qps 8 --ops $ops --stall 60
+	for mtu; do
+		bytes=${mtu%:*} mtu=${mtu#*:}
+		check "MTU $mtu" lossy_mtu "$mtu"
+		check_verify "twice $bytes of $ops on 8 QPs, MTU $mtu" b a 10.0.3.2 \
+			--bytes "$bytes" --both --qps 8 --ops $ops --stall 60
+	done
 	# it was as bad as that, and repaired
 	for kind in dropped duplicated; do
 		case $kind in

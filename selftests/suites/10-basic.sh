@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=900 check=6.1
+# LAB: timeout=600
 #
 # What a user does first: links, devices, the little programs of rdma-core and
 # librdmacm, over IPv4, IPv6 and link-local addresses, three MTUs, loopback, two
@@ -128,6 +128,12 @@ check_pair "contents between the second devices" b a \
 	metaroce-verify -d mb2 --listen -p @PORT -- \
 	metaroce-verify -d ma2 -p @PORT --bytes 8M 10.0.2.2
 check_verify "contents between the first ones" b a 10.0.1.2 --bytes 8M
+
+check "rdma statistic shows the counters" sh -c '
+	rdma statistic show link ma/1 | grep -q "tx_pkts [1-9]"'
+check "rdma resource shows what a queue waits for" sh -c '
+	rdma -d resource show cq dev ma | grep -q "armed next" &&
+	rdma -d resource show qp link ma/1 | grep -q "rq-head [1-9]"'
 
 # --- the end
 nothing_held() {

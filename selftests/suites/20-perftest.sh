@@ -16,9 +16,8 @@ need ib_write_bw ib_read_lat
 mroce_load || skip_all "no module was built for $LAB_KERNEL"
 two_hosts || { nok "two hosts"; exit 1; }
 
-# In row 0 no flag; each flag in three of five other rows, no two in the same
-# three: any two meet in one row, and each is alone in another. Likewise below.
-for row in "" "-a -e -R" "-a -R -b" "-a -q" "-q -e -b" "-q -e -R -b"; do
+# One row has -q without -e and -a: only there it means 64 QPs to every program and perftest.
+for row in "" "-a -e" "-a -R -b" "-a -R -q" "-q -b" "-q -e -R -b"; do
 	for test in "${perftest_bw[@]}"; do perftest_run "$test" "$row"; done
 done
 for row in "" "-a -e" "-a -R" "-e -R"; do
