@@ -81,7 +81,7 @@ tests() {
 		if ! configure "test-$conf" -DMROCE_TESTS=ON \
 			-DMROCE_SANITIZE="$([ $conf = asan ] && echo ON || echo OFF)" \
 			-DCMAKE_BUILD_TYPE="$([ $conf = asan ] && echo Debug || echo Release)" ||
-		   ! cmake --build "$BUILD/test-$conf" -j"$JOBS" >"$log" 2>&1; then
+		   ! cmake --build "$BUILD/test-$conf" -j"$JOBS" --target mroce_tests >"$log" 2>&1; then
 			echo "not ok - $conf: the unit tests build"
 			[ ! -e "$log" ] || grep -E -A5 'error|Error' "$log" | head -60 | sed 's/^/# | /'
 			continue

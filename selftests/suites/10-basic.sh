@@ -132,8 +132,8 @@ check_verify "contents between the first ones" b a 10.0.1.2 --bytes 8M
 check "rdma statistic shows the counters" sh -c '
 	rdma statistic show link ma/1 | grep -q "tx_pkts [1-9]"'
 check "rdma resource shows what a queue waits for" sh -c '
-	rdma -d resource show cq dev ma | grep -q "armed next" &&
-	rdma -d resource show qp link ma/1 | grep -q "rq-head [1-9]"'
+	rdma -d -d resource show cq dev ma | grep -q "drv_armed next" &&
+	rdma -d -d resource show qp link ma/1 | grep -q "drv_rq-posted [1-9]"'
 
 # --- the end
 nothing_held() {

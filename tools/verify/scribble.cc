@@ -33,6 +33,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kRound = std::chrono::milliseconds(1000);
 
+constexpr size_t kIndices[] = {0, 128};  // where a ring of ours has its producer and its consumer
+
 struct Mapping {
   uint8_t* at;
   size_t length;
@@ -93,7 +95,11 @@ void WriteGarbage(const Mapping& m, Rng& rng, Tally* tally) {
   } else if (dice < 10) {  // a 32-bit field in the head
     *reinterpret_cast<volatile uint32_t*>(m.at + rng.Below(64) * 4) = static_cast<uint32_t>(Garbage(rng));
     tally->words++;
-  } else if (dice < 13) {  // flip a bit
+  } else if (dice < 13) {  // an index moves a little, and as often back over what is under way
+    auto* index = reinterpret_cast<volatile uint32_t*>(m.at + kIndices[rng.Below(2)]);
+    *index = *index + static_cast<uint32_t>(rng.Below(65)) - 32;
+    tally->words++;
+  } else if (dice < 15) {  // flip a bit
     auto* p = word(rng.Below(m.length));
     *p = *p ^ (uint64_t{1} << rng.Below(64));
     tally->words++;

@@ -24,6 +24,7 @@
 #define MROCE_MIN_QPN		16	/* below are QP0, QP1 and IBTA's reserved ones */
 #define MROCE_MAX_QPN		0xfffffe
 #define MROCE_MAX_QP_WR		16384
+#define MROCE_MIN_CQE		64
 #define MROCE_MAX_CQE		0x100000
 #define MROCE_MAX_RD_ATOMIC	64
 #define MROCE_PORT		1

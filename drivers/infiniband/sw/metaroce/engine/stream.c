@@ -129,7 +129,7 @@ int mroce_engine_qp_connect(struct mroce_qp *qp)
 	err = init_stream(qp, &qp->stream, econn);
 	if (err)
 		goto err_detach;
-	qp->econn = econn;
+	WRITE_ONCE(qp->econn, econn);
 	if (!self || self_qpn != peer_qpn)
 		return 0;
 	err = init_self(qp, econn);
@@ -138,7 +138,7 @@ int mroce_engine_qp_connect(struct mroce_qp *qp)
 	return 0;
 
 err_stream:
-	qp->econn = NULL;
+	WRITE_ONCE(qp->econn, NULL);
 	spin_lock_bh(&econn->lock);
 	mroce_stream_stop(&qp->stream, mroce_now());
 	spin_unlock_bh(&econn->lock);
@@ -212,7 +212,7 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp)
 		mroce_econn_detach(twin);
 	}
 	exit_stream(&qp->stream);
-	qp->econn = NULL;
+	WRITE_ONCE(qp->econn, NULL);
 	mroce_econn_detach(econn);
 }
 
@@ -258,7 +258,6 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	struct mroce_econn *econn;
 	u64 now, bytes = 0;
 	MROCE_NOTIFY(notify);
-	bool ack = false;
 	u32 head;
 
 	local_bh_disable();
@@ -269,11 +268,16 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 	}
 	mroce_econn_lock(econn, &notify);
 	now = mroce_now();
+	/* before the request can be seen: another processor may be pumping */
+	if (qp->stream.conn == &econn->conn && mroce_stream_replies(&qp->stream) &&
+	    mroce_econn_next_ack(econn, now)) {
+		mroce_econn_unlock(econn);
+		mroce_econn_send_acks(econn, now);
+		mroce_econn_lock(econn, &notify);
+	}
 	if (qp->stream.conn == &econn->conn) {
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);
-		if (mroce_stream_replies(&qp->stream))
-			ack = mroce_econn_next_ack(econn, now);
 		bytes = mroce_stream_post(&qp->stream, head, now);
 		if (econn->conn.state == MROCE_CONN_DEAD)
 			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, now);
@@ -281,8 +285,6 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 			mroce_hs_start(econn, now);
 	}
 	mroce_econn_unlock(econn);
-	if (ack)
-		mroce_econn_send_acks(econn, now);
 	mroce_econn_pump_post(econn, bytes, now);
 	mroce_notify_flush(&notify);
 	mroce_econn_put(econn);

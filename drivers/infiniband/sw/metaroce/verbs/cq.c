@@ -20,7 +20,7 @@ static void mroce_cq_put(struct mroce_cq *cq)
 /* Nothing a process writes there can harm anybody but itself. */
 u32 mroce_cq_consumer(const struct mroce_cq *cq)
 {
-	return cq->is_user ? READ_ONCE(cq->ring.hdr->consumer) : cq->consumer;
+	return cq->ring.hdr ? READ_ONCE(cq->ring.hdr->consumer) : cq->consumer;
 }
 
 static void *mroce_cq_slot(const struct mroce_cq *cq, u32 index)
@@ -106,7 +106,7 @@ static void mroce_cq_overflow_event(struct mroce_cq *cq)
 		.event = IB_EVENT_CQ_ERR,
 	};
 
-	ibdev_err(cq->ibcq.device, "CQ of %u entries has overflowed\n", cq->ring.entries);
+	ibdev_err_ratelimited(cq->ibcq.device, "CQ of %u entries has overflowed\n", cq->ring.entries);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
@@ -159,7 +159,8 @@ int mroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 
 int mroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
-	u8 kind = flags & IB_CQ_SOLICITED_MASK;
+	/* of a caller who sets both, the wider */
+	u8 kind = flags & IB_CQ_NEXT_COMP ? IB_CQ_NEXT_COMP : flags & IB_CQ_SOLICITED;
 	struct mroce_cq *cq = to_mcq(ibcq);
 	unsigned long irqflags;
 	int missed;
@@ -196,12 +197,12 @@ void mroce_cq_forget(struct mroce_cq *cq, const struct ib_qp *ibqp)
 }
 
 /*
- * Memory comes in pages, so a small CQ may as well have what its page holds: some programs leave
- * a completion behind now and then and live by the slack that other devices have.
+ * A small CQ has more than it was asked for: some programs leave a completion behind now and then
+ * and live by the slack that other devices have.
  */
 static u32 mroce_cq_entries(u32 cqe)
 {
-	return max_t(u32, roundup_pow_of_two(cqe), PAGE_SIZE / sizeof(struct mroce_cqe));
+	return max_t(u32, roundup_pow_of_two(cqe), MROCE_MIN_CQE);
 }
 
 static int mroce_cq_create_user(struct mroce_cq *cq, u32 entries, struct ib_udata *udata)
@@ -259,26 +260,32 @@ int mroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int mroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mroce_cq *cq = to_mcq(ibcq);
+	struct mroce_ring ring;
 
 	/* no QP posts any more; wait for those who are about to call its handler */
 	mroce_cq_put(cq);
 	wait_for_completion(&cq->idle);
+	/* some kernels let mroce_fill_res_cq_entry() look until after this call */
+	spin_lock_bh(&cq->lock);
+	ring = cq->ring;
+	cq->ring = (struct mroce_ring) {};
+	spin_unlock_bh(&cq->lock);
 	if (cq->is_user)
-		mroce_ring_destroy(&cq->ring);
+		mroce_ring_destroy(&ring);
 	else
-		kvfree(cq->ring.slots);
+		kvfree(ring.slots);
 	return 0;
 }
 
-/* Moves to @ring what the process hasn't consumed. Return: -EINVAL if it doesn't fit. */
-static int mroce_cq_switch(struct mroce_cq *cq, struct mroce_ring *ring)
+/* Moves to @ring what the process hasn't consumed. Return: -EINVAL if that is more than @cqe. */
+static int mroce_cq_switch(struct mroce_cq *cq, struct mroce_ring *ring, u32 cqe)
 {
 	struct mroce_ring old = cq->ring;
 	u32 consumer, i;
 
 	lockdep_assert_held(&cq->lock);
 	consumer = mroce_cq_consumer(cq);
-	if (cq->producer - consumer > min(old.entries, ring->entries))
+	if (cq->producer - consumer > min3(old.entries, ring->entries, cqe))
 		return -EINVAL;
 
 	ring->hdr->consumer = consumer;
@@ -311,7 +318,7 @@ int mroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!err) {
 		spin_lock_bh(&cq->lock);
-		err = mroce_cq_switch(cq, &ring);
+		err = mroce_cq_switch(cq, &ring, cqe);
 		spin_unlock_bh(&cq->lock);
 	}
 	if (!err)

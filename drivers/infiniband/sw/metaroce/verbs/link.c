@@ -224,12 +224,29 @@ static void mroce_port_changed(struct mroce_dev *dev, struct net_device *ndev)
 	mroce_engine_netdev_changed(dev);
 }
 
+/*
+ * A device that is ending is not found by its netdev any more, but may still be asked for it:
+ * mroce_netdev_get() is done with it an RCU period after this, before the netdev is freed.
+ */
+static void mroce_forget_netdev(const struct net_device *ndev)
+{
+	struct mroce_dev *dev;
+
+	spin_lock(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link)
+		if (rcu_access_pointer(dev->netdev) == ndev)
+			RCU_INIT_POINTER(dev->netdev, NULL);
+	spin_unlock(&mroce_links_lock);
+}
+
 static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
 	struct ib_device *ibdev;
 	struct mroce_dev *dev;
 
+	if (event == NETDEV_UNREGISTER)
+		mroce_forget_netdev(ndev);
 	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)MROCE_DRIVER_ID);
 	if (!ibdev)
 		return NOTIFY_DONE;
@@ -237,7 +254,6 @@ static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, vo
 
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		RCU_INIT_POINTER(dev->netdev, NULL);
 		/* never here: it takes RTNL, which we hold */
 		ib_unregister_device_queued(ibdev);
 		break;

@@ -5,11 +5,12 @@
 #include "../engine/engine.h"
 #include "internal.h"
 
-static int put_wq(struct sk_buff *msg, const char *head_name, const char *tail_name,
-		  const struct mroce_wq *wq)
+static int put_queues(struct sk_buff *msg, struct mroce_qp *qp)
 {
-	return rdma_nl_put_driver_u32(msg, head_name, READ_ONCE(wq->head)) ?:
-	       rdma_nl_put_driver_u32(msg, tail_name, READ_ONCE(wq->tail));
+	return rdma_nl_put_driver_u32(msg, "sq-posted", READ_ONCE(qp->sq.head)) ?:
+	       rdma_nl_put_driver_u32(msg, "sq-done", READ_ONCE(qp->sq.tail)) ?:
+	       rdma_nl_put_driver_u32(msg, "rq-posted", mroce_rq_posted(qp)) ?:
+	       rdma_nl_put_driver_u32(msg, "rq-done", READ_ONCE(qp->rq.tail));
 }
 
 static int put_stream(struct sk_buff *msg, const struct mroce_stream_info *info)
@@ -32,9 +33,7 @@ int mroce_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (!table)
 		return -EMSGSIZE;
-	err = put_wq(msg, "sq-head", "sq-tail", &qp->sq);
-	if (!err)
-		err = put_wq(msg, "rq-head", "rq-tail", &qp->rq);
+	err = put_queues(msg, qp);
 	if (!err && mroce_engine_qp_info(qp, &info))
 		err = put_stream(msg, &info);
 	if (err) {

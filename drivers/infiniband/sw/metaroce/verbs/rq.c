@@ -118,7 +118,7 @@ void mroce_rq_complete(struct mroce_qp *qp, u32 rqn, struct ib_wc *wc, bool soli
 	spin_unlock(&rq->lock);
 }
 
-/* Flushes what is posted. Return: false if there may be more. */
+/* Return: false if there may be more. */
 static bool mroce_rq_flush_some(struct mroce_qp *qp, struct mroce_notify *notify)
 {
 	struct mroce_wq *rq = &qp->rq;
@@ -139,14 +139,8 @@ static bool mroce_rq_flush_some(struct mroce_qp *qp, struct mroce_notify *notify
 	return rq->tail == posted;
 }
 
-/**
- * mroce_rq_flush - flush receives of a QP in ERR, and from now on new ones at once
- * @qp: QP
- * @notify: CQs to notify
- *
- * Bounded by the queue's depth. No lock held but modify_lock.
- */
-void mroce_rq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
+/* Flushes what is posted, as long as the QP is not reset meanwhile. Bounded by the queue's depth. */
+static void mroce_rq_flush_posted(struct mroce_qp *qp, struct mroce_notify *notify)
 {
 	struct mroce_wq *rq = &qp->rq;
 	u32 rounds = rq->entries / 256 + 1;
@@ -155,15 +149,33 @@ void mroce_rq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
 
 	do {
 		spin_lock_irqsave(&rq->lock, flags);
-		rq->flush = true;
-		if (rq->ring.hdr) {
-			WRITE_ONCE(rq->ring.hdr->flags, MROCE_RING_F_NEED_DOORBELL);
-			/* flag before index; user space has them the other way round */
-			smp_mb();
-		}
-		done = mroce_rq_flush_some(qp, notify);
+		done = !rq->flush || mroce_rq_flush_some(qp, notify);
 		spin_unlock_irqrestore(&rq->lock, flags);
 	} while (!done && --rounds);
+}
+
+/**
+ * mroce_rq_flush - flush receives of a QP in ERR, and from now on new ones at once
+ * @qp: QP
+ * @notify: CQs to notify
+ *
+ * modify_lock held: no reset comes between.
+ */
+void mroce_rq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
+{
+	struct mroce_wq *rq = &qp->rq;
+	unsigned long flags;
+
+	lockdep_assert_held(&qp->modify_lock);
+	spin_lock_irqsave(&rq->lock, flags);
+	rq->flush = true;
+	if (rq->ring.hdr) {
+		WRITE_ONCE(rq->ring.hdr->flags, MROCE_RING_F_NEED_DOORBELL);
+		/* flag before index; user space has them the other way round */
+		smp_mb();
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	mroce_rq_flush_posted(qp, notify);
 }
 
 static int mroce_rq_post_one(struct mroce_wq *rq, const struct ib_recv_wr *wr)
@@ -221,7 +233,7 @@ int mroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	spin_unlock_irqrestore(&rq->lock, flags);
 
 	if (flush) {
-		mroce_rq_flush(qp, &notify);
+		mroce_rq_flush_posted(qp, &notify);
 		mroce_notify_flush(&notify);
 	}
 	return err;

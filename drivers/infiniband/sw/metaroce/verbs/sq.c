@@ -209,14 +209,16 @@ static void mroce_sq_copy_user(struct mroce_qp *qp, struct mroce_swqe *wqe, cons
 static int mroce_sq_fetch(struct mroce_qp *qp)
 {
 	struct mroce_wq *sq = &qp->sq;
-	u32 producer, n;
+	u32 producer, room, n;
 	void *slot;
 
 	lockdep_assert_held(&sq->lock);
 	/* the entries after the index; pairs with user space's release */
 	producer = smp_load_acquire(&sq->ring.hdr->producer);
 	/* the tail before the slots that it freed are written again */
-	if (producer - smp_load_acquire(&sq->tail) > sq->entries)
+	room = sq->entries - (sq->head - smp_load_acquire(&sq->tail));
+	/* also one that went back: counting up to it would pass the slots of requests under way */
+	if (producer - sq->head > room)
 		return -EINVAL;
 
 	for (n = 0; n < MROCE_SQ_CHUNK && sq->head != producer; n++) {
@@ -340,14 +342,8 @@ void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_s
 		mroce_cq_post(qp->scq, &wc, false, notify);
 }
 
-/**
- * mroce_sq_flush - flush requests of a QP in ERR, and from now on new ones at once
- * @qp: QP, which the engine has stopped
- * @notify: CQs to notify
- *
- * Bounded by the queue's depth. Process context, or what a kernel user posts from.
- */
-void mroce_sq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
+/* Flushes what is posted, as long as the QP is not reset meanwhile. Bounded by the queue's depth. */
+static void mroce_sq_flush_posted(struct mroce_qp *qp, struct mroce_notify *notify)
 {
 	struct mroce_wq *sq = &qp->sq;
 	u32 rounds = sq->entries / MROCE_SQ_CHUNK + 1;
@@ -357,15 +353,33 @@ void mroce_sq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
 
 	do {
 		spin_lock_irqsave(&sq->lock, flags);
-		sq->flush = true;
-		if (sq->ring.hdr)
+		if (sq->flush && sq->ring.hdr)
 			mroce_sq_fetch(qp);
-		for (n = 0; n < MROCE_SQ_CHUNK && sq->tail != sq->head; n++)
+		for (n = 0; n < MROCE_SQ_CHUNK && sq->flush && sq->tail != sq->head; n++)
 			mroce_sq_complete(qp, mroce_sq_wqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR, 0,
 					  notify);
 		done = !n;
 		spin_unlock_irqrestore(&sq->lock, flags);
 	} while (!done && --rounds);
+}
+
+/**
+ * mroce_sq_flush - flush requests of a QP in ERR, and from now on new ones at once
+ * @qp: QP, which the engine has stopped
+ * @notify: CQs to notify
+ *
+ * Process context, modify_lock held: no reset comes between.
+ */
+void mroce_sq_flush(struct mroce_qp *qp, struct mroce_notify *notify)
+{
+	struct mroce_wq *sq = &qp->sq;
+	unsigned long flags;
+
+	lockdep_assert_held(&qp->modify_lock);
+	spin_lock_irqsave(&sq->lock, flags);
+	sq->flush = true;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	mroce_sq_flush_posted(qp, notify);
 }
 
 /* ---- posting ---- */
@@ -400,7 +414,7 @@ static void mroce_sq_run(struct mroce_qp *qp)
 	if (READ_ONCE(qp->sq.flush)) {
 		MROCE_NOTIFY(notify);
 
-		mroce_sq_flush(qp, &notify);
+		mroce_sq_flush_posted(qp, &notify);
 		mroce_notify_flush(&notify);
 	} else if (READ_ONCE(qp->state) != IB_QPS_RTS) {
 		return;		/* error_work will flush it */
