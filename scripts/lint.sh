@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # lint.sh [LINTER...]: runs linters, one line of TAP each:
-#   warnings sparse checkpatch clang-tidy-kernel clang-tidy-user shellcheck rules
+#   warnings sparse checkpatch clang-tidy-kernel clang-tidy-user shellcheck rules spec
 # What they may let pass is listed, with reasons, in lint.conf.
 set -uo pipefail
 . "$(dirname "$0")/../selftests/lab/env.sh"
@@ -198,8 +198,16 @@ lint_rules() {
 	verdict "the tree's own rules" 0 "$log"
 }
 
+# the specification, its vectors and who cites it agree
+lint_spec() {
+	local rc=0
+	python3 Documentation/spec/check.py >"$logs/spec" 2>&1 || rc=$?
+	[ $rc != 0 ] || : >"$logs/spec"
+	verdict "the specification" $rc "$logs/spec"
+}
+
 [ $# -gt 0 ] || set -- warnings sparse checkpatch clang-tidy-kernel \
-	clang-tidy-user shellcheck rules
+	clang-tidy-user shellcheck rules spec
 for linter; do
 	declare -F "lint_$linter" >/dev/null ||
 		{ echo "no such linter: $linter" >&2; exit 2; }

@@ -14,16 +14,16 @@ packages() {
 	fetch)   echo apt kmod xz-utils ;;
 	user)    echo make gcc g++ cmake pkg-config libibverbs-dev librdmacm-dev \
 		      libfmt-dev libcli11-dev nlohmann-json3-dev ;;
-	unit)    packages user; echo libgtest-dev ;;
+	unit)    packages user; echo libgtest-dev ibverbs-utils ;;
 	lab)     packages fetch; packages modules; packages user
 		 echo qemu-system-x86 busybox-static cpio gzip procps iproute2 \
 		      ethtool iputils-ping iperf3 perftest ibverbs-utils \
 		      rdmacm-utils ;;
 	lint)    packages modules; packages fetch; packages unit
-		 echo sparse clang-tidy-14 shellcheck perl ;;
+		 echo sparse clang-tidy-14 shellcheck perl python3 ;;
 	demo)    packages lab ;;
 	check)   packages unit; packages lint; packages lab
-		 echo python3 python3-pyverbs ;;
+		 echo python3-pyverbs ;;
 	*)       echo "prereq.sh: unknown goal '$1'" >&2; exit 2 ;;
 	esac
 }

@@ -17,11 +17,11 @@ listens() {
 		[[ $(on "$1" rdma resource show cm_id) =~ LISTEN[^$'\n']*:$2($'\n'|\ |$) ]]
 }
 _tcp_listens() { # PORT PID; no process is started: see nap
-	local hex local state file
+	local hex address state file
 	printf -v hex %04X "$1"
 	for file in tcp tcp6; do
-		while read -r _ local _ state _; do
-			[[ $local == *:$hex && $state == 0A ]] && return
+		while read -r _ address _ state _; do
+			[[ $address == *:$hex && $state == 0A ]] && return
 		done <"/proc/$2/net/$file"
 	done
 	return 1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=1200
+# LAB: timeout=1200 check=6.1
 #
 # Things end while traffic runs: 10 rounds of each kind. See lib-lifetime.sh.
 . "$LAB_DIR/guest.sh"

@@ -254,8 +254,8 @@ class Datagrams {
     if (IsIpv4(device_.gid) != IsIpv4(peer_.gid)) return;  // mixed: either may travel
     if (!IsIpv4(device_.gid)) {
       if (p[0] >> 4 != 6) wrong(fmt::format("version {} in an IPv6 header", p[0] >> 4));
-      if (std::memcmp(p + 8, peer_.gid.raw, 16)) wrong("the source is not the sender's GID");
-      if (std::memcmp(p + 24, device_.gid.raw, 16)) wrong("the destination is not our GID");
+      if (std::memcmp(p + 8, peer_.gid.raw, 16) != 0) wrong("the source is not the sender's GID");
+      if (std::memcmp(p + 24, device_.gid.raw, 16) != 0) wrong("the destination is not our GID");
       return;
     }
     // UCX tells the two apart by the very first byte.
@@ -263,8 +263,8 @@ class Datagrams {
     const uint8_t* ip = p + 20;
     if (ip[0] != 0x45) wrong(fmt::format("byte 20 is {:#04x}, not the 0x45 of an IPv4 header", ip[0]));
     if (ip[9] != 17) wrong(fmt::format("protocol {}, not UDP", ip[9]));
-    if (std::memcmp(ip + 12, peer_.gid.raw + 12, 4)) wrong("the source is not the sender's address");
-    if (std::memcmp(ip + 16, device_.gid.raw + 12, 4)) wrong("the destination is not our address");
+    if (std::memcmp(ip + 12, peer_.gid.raw + 12, 4) != 0) wrong("the source is not the sender's address");
+    if (std::memcmp(ip + 16, device_.gid.raw + 12, 4) != 0) wrong("the destination is not our address");
   }
 
   bool Frames() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What goes wrong, goes wrong in the order of the stream and harms no other. */
+#include <tuple>
+
 #include "sim_test.h"
 
 namespace {
@@ -24,7 +26,8 @@ bool idle(End *e)
 TEST(rnr, waits_for_ever)
 {
 	World w(lossy(1));
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 	Bytes data = pattern(1, 5000);
 
 	w.up();
@@ -43,7 +46,8 @@ TEST(rnr, retries)
 {
 	for (u8 retry : { 0, 3 }) {
 		World w({ .seed = 2u + retry });
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 		u64 start;
 
 		w.side[1].region(kKey, kBase, 1000);
@@ -73,8 +77,10 @@ TEST(rnr, retries)
 TEST(rnr, others_go_on)
 {
 	World w({ .seed = 5, .link = { .loss = 0.01 }, .check_every = 512 });
-	auto [a, b] = w.connect();
-	auto [x, y] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
+	End *x, *y;
+	std::tie(x, y) = w.connect();
 
 	w.side[1].region(kKey, kBase, 1 << 20);
 	w.up();
@@ -103,7 +109,8 @@ TEST(rnr, trickle)
 			  .link = { .jitter = 30 * kUs, .loss = 0.1, .dup = 0.1, .reorder = 0.1,
 				    .reorder_by = 200 * kUs },
 			  .copy_ns = 2 * kUs, .build_ns = 2 * kUs });
-		auto [a, b] = w.connect(64);
+		End *a, *b;
+		std::tie(a, b) = w.connect(64);
 
 		w.side[1].region(kKey, kBase, 64 * 100);
 		b->s.attr.rnr_delay_us = 30;
@@ -135,7 +142,8 @@ TEST(rnr, trickle)
 TEST(retry, exhausted)
 {
 	World w({ .seed = 20 });
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 	u64 start;
 
 	w.side[1].region(kKey, kBase, 100000);
@@ -159,7 +167,8 @@ TEST(retry, exhausted)
 TEST(retry, outage)
 {
 	World w(lossy(21));
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 	Region &r = w.side[1].region(kKey, kBase, 100000);
 	Bytes data = pattern(3, 100000);
 
@@ -181,7 +190,8 @@ TEST(access, error_in_stream_order)
 {
 	for (u64 seed = 30; seed < 36; seed++) {
 		World w(lossy(seed));
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 		bool rd = seed % 2;
 
 		w.side[1].region(kKey, kBase, 20000);
@@ -213,7 +223,8 @@ TEST(access, read_before_failing_write_is_answered)
 {
 	for (u64 seed = 40; seed < 44; seed++) {
 		World w(lossy(seed));
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 		u32 rd;
 
 		w.side[1].region(kKey, kBase, 200000).mem = pattern(9, 200000);
@@ -233,7 +244,8 @@ TEST(access, read_before_failing_write_is_answered)
 TEST(access, region_vanishes_under_read)
 {
 	World w(lossy(45));
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 
 	w.side[1].region(kKey, kBase, 1 << 20);
 	w.up();
@@ -249,7 +261,8 @@ TEST(access, region_vanishes_under_read)
 TEST(access, receive_too_small)
 {
 	World w(lossy(46));
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 
 	b->recv(10);
 	w.up();
@@ -266,7 +279,8 @@ TEST(access, receive_too_small)
 TEST(access, local_failure_in_order)
 {
 	World w(lossy(47));
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 
 	w.side[1].region(kKey, kBase, 20000);
 	w.up();
@@ -287,8 +301,10 @@ TEST(stop, others_live_on)
 	for (u64 seed = 50; seed < 56; seed++) {
 		World w({ .seed = seed, .link = { .jitter = 10 * kUs, .loss = 0.05, .dup = 0.05 },
 			  .copy_ns = 20 * kUs, .build_ns = 20 * kUs, .check_every = 8 });
-		auto [a, b] = w.connect();
-		auto [x, y] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
+		End *x, *y;
+		std::tie(x, y) = w.connect();
 		Region &r = w.side[1].region(kKey, kBase, 300000);
 		Bytes data = pattern(seed, 200000);
 
@@ -316,7 +332,8 @@ TEST(stop, peer_is_told)
 {
 	for (u64 seed = 60; seed < 64; seed++) {
 		World w(lossy(seed));
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 
 		w.side[1].region(kKey, kBase, 1 << 20);
 		w.up();
@@ -334,7 +351,8 @@ TEST(open, late_and_simultaneous)
 {
 	for (u64 seed = 70; seed < 80; seed++) {
 		World w({ .seed = seed, .link = { .jitter = 50 * kUs, .loss = 0.3 } });
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 
 		w.side[0].region(kKey, kBase, 1000);
 		w.side[1].region(kKey, kBase, 1000);
@@ -358,7 +376,8 @@ TEST(open, late_and_simultaneous)
 TEST(open, before_connection)
 {
 	World w({ .seed = 81 });
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 
 	w.side[1].region(kKey, kBase, 1000);
 	a->write(kBase, kKey, pattern(1, 1000));
@@ -373,7 +392,8 @@ TEST(open, before_connection)
 TEST(open, other_incarnation)
 {
 	World w({ .seed = 82 });
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 	u32 qpn = a->qpn;
 
 	w.side[1].region(kKey, kBase, 1000);
@@ -409,7 +429,8 @@ TEST(open, stopped_meanwhile)
 {
 	for (u64 seed = 90; seed < 94; seed++) {
 		World w({ .seed = seed, .link = { .loss = 0.2 } });
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 
 		a->s.attr.timeout_ns = 10 * kMs;
 		a->s.attr.retry_cnt = 1;

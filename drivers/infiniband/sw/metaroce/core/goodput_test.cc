@@ -3,6 +3,8 @@
  * Speed in virtual time: hosts are infinitely fast, so what is missing to the line is the
  * protocol's. Each figure is printed; the bounds are what a regression would break.
  */
+#include <tuple>
+
 #include "sim_test.h"
 
 namespace {
@@ -28,7 +30,8 @@ double goodput(const char *what, Cfg cfg, u32 messages, u32 window = 16)
 {
 	cfg.check_every = 0;
 	World w(cfg);
-	auto [a, b] = w.connect(64);
+	End *a, *b;
+	std::tie(a, b) = w.connect(64);
 	Bytes data = pattern(1, kMessage);
 	u32 posted = 0;
 

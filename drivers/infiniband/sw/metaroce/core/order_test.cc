@@ -4,6 +4,8 @@
  * packet is placed once, lines stay whole, the last packet comes after everything before
  * it, and overlapping WRITEs keep their order; here is traffic that would break it.
  */
+#include <tuple>
+
 #include "sim_test.h"
 
 namespace {
@@ -33,7 +35,8 @@ TEST(order, write_after_write_same_buffer)
 {
 	for (u64 seed = 1; seed < 5; seed++) {
 		World w(bad_network(seed));
-		auto [a, b] = w.connect();
+		End *a, *b;
+		std::tie(a, b) = w.connect();
 		Region &r = w.side[1].region(kKey, kBase, 10000);
 		Bytes last;
 
@@ -54,7 +57,8 @@ TEST(order, write_after_write_random_overlap)
 {
 	for (u64 seed = 10; seed < 14; seed++) {
 		World w(bad_network(seed));
-		auto [a, b] = w.connect(64);
+		End *a, *b;
+		std::tie(a, b) = w.connect(64);
 		Region &r = w.side[1].region(kKey, kBase, 30000);
 		Bytes model(30000, 0);
 
@@ -82,7 +86,8 @@ TEST(order, write_after_write_random_overlap)
 TEST(order, lines_with_flags)
 {
 	World w(bad_network(20));
-	auto [a, b] = w.connect(64);
+	End *a, *b;
+	std::tie(a, b) = w.connect(64);
 	Region &r = w.side[1].region(kKey, kBase, 64 * 128);
 
 	w.up();
@@ -110,7 +115,8 @@ TEST(order, lines_with_flags)
 TEST(order, flag_after_data)
 {
 	World w(bad_network(30));
-	auto [a, b] = w.connect(64);
+	End *a, *b;
+	std::tie(a, b) = w.connect(64);
 	Region &data = w.side[1].region(kKey, kBase, 20000);
 	Region &flag = w.side[1].region(kKey + 1, kBase, 8);
 	u64 seen = 0;
@@ -136,7 +142,8 @@ TEST(order, flag_after_data)
 TEST(order, read_and_atomic_after_write)
 {
 	World w(bad_network(40));
-	auto [a, b] = w.connect(64);
+	End *a, *b;
+	std::tie(a, b) = w.connect(64);
 
 	w.side[1].region(kKey, kBase, 20000);
 	w.up();
@@ -160,7 +167,8 @@ TEST(order, read_and_atomic_after_write)
 TEST(order, fence)
 {
 	World w(bad_network(50));
-	auto [a, b] = w.connect(64);
+	End *a, *b;
+	std::tie(a, b) = w.connect(64);
 	Region &r = w.side[1].region(kKey, kBase, 20000);
 
 	w.up();
@@ -180,7 +188,8 @@ TEST(order, max_rd_atomic)
 {
 	for (u32 limit : { 1, 2, 16 }) {
 		World w(bad_network(60));
-		auto [a, b] = w.connect(64);
+		End *a, *b;
+		std::tie(a, b) = w.connect(64);
 		u32 most = 0;
 
 		w.side[1].region(kKey, kBase, 4096);
@@ -202,7 +211,8 @@ TEST(order, hold_pool_exhausted)
 {
 	for (u64 seed = 70; seed < 72; seed++) {
 		World w(bad_network(seed));
-		auto [a, b] = w.connect(64);
+		End *a, *b;
+		std::tie(a, b) = w.connect(64);
 		Region &r = w.side[1].region(kKey, kBase, 64 * 256);
 		mroce_conn &c = w.side[1].c;
 		mroce_rxpkt *rest = nullptr;

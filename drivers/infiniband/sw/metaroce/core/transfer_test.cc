@@ -3,6 +3,8 @@
  * Whole transfers over bad networks, contents verified. The rules of placement are checked
  * by the simulation after every copy (sim_test.cc).
  */
+#include <tuple>
+
 #include "sim_test.h"
 
 namespace {
@@ -25,7 +27,8 @@ class Mix {
 		: w_(w), max_len_(max_len), left_(2 * streams, per_stream)
 	{
 		for (u32 i = 0; i < streams; i++) {
-			auto [a, b] = w.connect(64);
+			End *a, *b;
+			std::tie(a, b) = w.connect(64);
 
 			ends_.push_back(a);
 			ends_.push_back(b);
@@ -337,7 +340,8 @@ TEST(transfer, jumbo)
 TEST(transfer, sizes)
 {
 	World w({ .seed = 100, .link = { .loss = 0.01 }, .check_every = 512 });
-	auto [a, b] = w.connect();
+	End *a, *b;
+	std::tie(a, b) = w.connect();
 	Region &r = w.side[1].region(kWriteKey, kBase, (8 << 20) + 4096);
 	std::vector<u32> sizes = { 0, 1, 8, 127, 128, 129, 1407, 1408, 1409, 2815, 2816, 2817,
 				   65535, 65536, 1 << 20, 8 << 20 };

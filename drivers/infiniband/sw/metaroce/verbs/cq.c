@@ -106,7 +106,8 @@ static void mroce_cq_overflow_event(struct mroce_cq *cq)
 		.event = IB_EVENT_CQ_ERR,
 	};
 
-	ibdev_err_ratelimited(cq->ibcq.device, "CQ of %u entries has overflowed\n", cq->ring.entries);
+	ibdev_err_ratelimited(cq->ibcq.device, "CQ of %u entries has overflowed\n",
+			      cq->ring.entries);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }

@@ -15,9 +15,12 @@ static int put_queues(struct sk_buff *msg, struct mroce_qp *qp)
 
 static int put_stream(struct sk_buff *msg, const struct mroce_stream_info *info)
 {
+	const char *conn_state = mroce_conn_state_name(info->conn_state);
+	const char *state = mroce_stream_state_name(info->state);
+
 	return rdma_nl_put_driver_u32_hex(msg, "cid", info->cid) ?:
-	       rdma_nl_put_driver_string(msg, "conn-state", mroce_conn_state_name(info->conn_state)) ?:
-	       rdma_nl_put_driver_string(msg, "stream-state", mroce_stream_state_name(info->state)) ?:
+	       rdma_nl_put_driver_string(msg, "conn-state", conn_state) ?:
+	       rdma_nl_put_driver_string(msg, "stream-state", state) ?:
 	       rdma_nl_put_driver_u32(msg, "unacked-msgs", info->unacked_msgs) ?:
 	       rdma_nl_put_driver_u32(msg, "inflight-pkts", info->inflight_pkts) ?:
 	       rdma_nl_put_driver_u32(msg, "rx-msn", info->rx_msn);

@@ -139,7 +139,7 @@ static bool mroce_rq_flush_some(struct mroce_qp *qp, struct mroce_notify *notify
 	return rq->tail == posted;
 }
 
-/* Flushes what is posted, as long as the QP is not reset meanwhile. Bounded by the queue's depth. */
+/* Flushes what is posted, unless the QP is reset meanwhile. Bounded by the queue's depth. */
 static void mroce_rq_flush_posted(struct mroce_qp *qp, struct mroce_notify *notify)
 {
 	struct mroce_wq *rq = &qp->rq;

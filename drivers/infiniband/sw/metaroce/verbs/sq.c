@@ -342,7 +342,7 @@ void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_s
 		mroce_cq_post(qp->scq, &wc, false, notify);
 }
 
-/* Flushes what is posted, as long as the QP is not reset meanwhile. Bounded by the queue's depth. */
+/* Flushes what is posted, unless the QP is reset meanwhile. Bounded by the queue's depth. */
 static void mroce_sq_flush_posted(struct mroce_qp *qp, struct mroce_notify *notify)
 {
 	struct mroce_wq *sq = &qp->sq;
