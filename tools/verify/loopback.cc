@@ -61,6 +61,20 @@ Pair::Pair(Device* first, Device* second, const PairOptions& o) : attributes(o.a
   ToRts(a.qp.get(), attributes, 1);
 }
 
+void Reconnect(Pair* p) {
+  for (End* e : {&p->a, &p->b}) {
+    ibv_qp_attr a{};
+    a.qp_state = IBV_QPS_RESET;
+    ToError(e->qp.get());
+    Check(!ibv_modify_qp(e->qp.get(), &a, IBV_QP_STATE), "ERR to RESET failed");
+    ToInit(e->qp.get(), *e->device, p->attributes);
+  }
+  ToRtr(p->b.qp.get(), *p->b.device, p->attributes, {p->a.device->gid, p->a.qp->qp_num, 100});
+  ToRtr(p->a.qp.get(), *p->a.device, p->attributes, {p->b.device->gid, p->b.qp->qp_num, 200});
+  ToRts(p->b.qp.get(), p->attributes, 200);
+  ToRts(p->a.qp.get(), p->attributes, 100);
+}
+
 ibv_sge Sge(const Region& r, uint64_t offset, uint32_t length) { return {r.address() + offset, length, r.lkey()}; }
 
 int PostReceive(ibv_qp* qp, uint64_t id, const ibv_sge* sge, int count) {

@@ -41,6 +41,9 @@ struct Pair {
   QpAttributes attributes;
 };
 
+// Both ends through ERR and RESET to RTS again. Throws Problem, SetupError.
+void Reconnect(Pair* p);
+
 ibv_sge Sge(const Region& r, uint64_t offset, uint32_t length);
 int PostReceive(ibv_qp* qp, uint64_t id, const ibv_sge* sge, int count);
 // RDMA opcodes take @rkey and @remote.

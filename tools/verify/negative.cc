@@ -365,7 +365,7 @@ std::span<const NegativeTest> WireTests() { return kWire; }
 
 int RunNegative(const Options& options) {
   std::vector<NegativeTest> tests;
-  for (const auto& part : {WireTests(), PostTests(), std::span<const NegativeTest>(kLast)})
+  for (const auto& part : {WireTests(), PostTests(), QueueTests(), std::span<const NegativeTest>(kLast)})
     for (const NegativeTest& t : part)
       if (std::string(t.name).find(options.only) != std::string::npos) tests.push_back(t);
   if (options.list) {

@@ -161,17 +161,7 @@ void ReceivesFlushed(NegativeEnv& env) {
 // ERR -> RESET drops everything, and the QP can be connected anew.
 void ResetAndReconnect(NegativeEnv& env) {
   Pair p(env.first, env.second);
-  for (End* e : {&p.a, &p.b}) {
-    ibv_qp_attr a{};
-    a.qp_state = IBV_QPS_RESET;
-    ToError(e->qp.get());
-    Check(!ibv_modify_qp(e->qp.get(), &a, IBV_QP_STATE), "ERR to RESET failed");
-    ToInit(e->qp.get(), *e->device, p.attributes);
-  }
-  ToRtr(p.b.qp.get(), *env.second, p.attributes, {env.first->gid, p.a.qp->qp_num, 100});
-  ToRtr(p.a.qp.get(), *env.first, p.attributes, {env.second->gid, p.b.qp->qp_num, 200});
-  ToRts(p.b.qp.get(), p.attributes, 200);
-  ToRts(p.a.qp.get(), p.attributes, 100);
+  Reconnect(&p);
   ibv_sge s = Sge(*p.a.memory, 0, 5000);
   const Pattern pattern(1, 0, 0, 9);
   pattern.Fill(p.a.memory->data(), 0, 5000);

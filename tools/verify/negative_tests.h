@@ -27,5 +27,6 @@ struct NotApplicable {
 
 std::span<const NegativeTest> WireTests();  // errors found on the way or at the peer
 std::span<const NegativeTest> PostTests();  // errors found when creating, modifying, posting
+std::span<const NegativeTest> QueueTests();  // queues that overflow, shrink, are lied about, are reset under use
 
 }  // namespace mroce::verify

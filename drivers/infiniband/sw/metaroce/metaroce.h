@@ -38,6 +38,7 @@
 
 struct mroce_net_port;
 struct mroce_econn;
+struct mroce_ud;
 
 /* A device: one ib_device with one port over one netdev. */
 struct mroce_dev {
@@ -251,6 +252,7 @@ struct mroce_qp {
 	refcount_t refs;		/* receive path, timers, error work */
 	struct completion idle;
 	struct work_struct error_work;	/* flush, events: needs process context */
+	struct mroce_ud *ud;		/* UD, GSI: the engine's */
 	spinlock_t ud_rx_lock;		/* UD: one datagram at a time takes a receive */
 	struct work_struct send_work;	/* sends what was posted with interrupts off */
 	int error_event;		/* enum ib_event_type, -1: none */

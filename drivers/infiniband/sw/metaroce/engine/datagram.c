@@ -3,15 +3,73 @@
  * Datagrams: UD QPs, and the GSI QP of rdma_cm. They travel outside of connections, one packet
  * each, and nobody repairs them. MR-9.*
  */
+#include <linux/hash.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/inet_ecn.h>
 #include <rdma/ib_mad.h>
 
 #include "internal.h"
 
 #define GRH_LEN		40
+#define ROUTES_LOG	3
+
+/* Routes to the last peers of a UD QP, by a hash of their address. Under the send queue's lock. */
+struct mroce_ud {
+	struct mroce_route routes[1 << ROUTES_LOG];
+};
+
+int mroce_engine_ud_init(struct mroce_qp *qp)
+{
+	qp->ud = kzalloc(sizeof(*qp->ud), GFP_KERNEL_ACCOUNT);
+	return qp->ud ? 0 : -ENOMEM;
+}
+
+void mroce_engine_ud_exit(struct mroce_qp *qp)
+{
+	unsigned int i;
+
+	if (!qp->ud)
+		return;
+	for (i = 0; i < ARRAY_SIZE(qp->ud->routes); i++)
+		mroce_route_drop(&qp->ud->routes[i]);
+	kfree(qp->ud);
+	qp->ud = NULL;
+}
+
+static unsigned int route_slot(const struct mroce_addr *dst)
+{
+	u32 words[4];
+
+	if (dst->family == MROCE_AF_INET)
+		return hash_32((__force u32)dst->v4, ROUTES_LOG);
+	memcpy(words, dst->v6, sizeof(words));
+	return hash_32(words[0] ^ words[1] ^ words[2] ^ words[3], ROUTES_LOG);
+}
+
+/* The cached route for a request, or its slot made ready for a look-up. */
+static struct mroce_route *ud_route(struct mroce_qp *qp, const struct mroce_swqe *wqe)
+{
+	struct mroce_route *rt = &qp->ud->routes[route_slot(&wqe->ud.dst)];
+	u8 tclass = wqe->ud.tclass & ~INET_ECN_MASK;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (rt->tclass == tclass && rt->hop_limit == wqe->ud.hop_limit &&
+	    rt->oif == wqe->ud.dst.scope_id && mroce_addr_equal(&rt->dst_addr, &wqe->ud.dst) &&
+	    mroce_addr_equal(&rt->src, &wqe->ud.src))
+		return rt;
+	mroce_route_drop(rt);
+	*rt = (struct mroce_route) {
+		.src = wqe->ud.src,
+		.dst_addr = wqe->ud.dst,
+		.tclass = tclass,
+		.hop_limit = wqe->ud.hop_limit,
+		.oif = wqe->ud.dst.scope_id,
+	};
+	return rt;
+}
 
 /* Copies a request's payload to @to. Return: enum ib_wc_status. */
 static enum ib_wc_status gather(struct mroce_qp *qp, const struct mroce_swqe *wqe, u8 *to)
@@ -56,14 +114,8 @@ enum ib_wc_status mroce_engine_ud_send(struct mroce_qp *qp, struct mroce_swqe *w
 		.qkey = wqe->ud.qkey,
 		.length = wqe->msg.len,
 	};
-	struct mroce_route rt = {
-		.src = wqe->ud.src,
-		.dst_addr = wqe->ud.dst,
-		.tclass = wqe->ud.tclass & ~3,
-		.hop_limit = wqe->ud.hop_limit,
-		.oif = wqe->ud.dst.scope_id,
-	};
 	struct mroce_dev *dev = qp->dev;
+	struct mroce_route *rt;
 	enum ib_wc_status status;
 	u8 *buf;
 
@@ -82,14 +134,14 @@ enum ib_wc_status mroce_engine_ud_send(struct mroce_qp *qp, struct mroce_swqe *w
 	status = gather(qp, wqe, buf + MROCE_DGRAM_LEN);
 	if (status != IB_WC_SUCCESS)
 		goto free;
-	if (mroce_route_refresh(dev->np, &rt))
+	rt = ud_route(qp, wqe);
+	if (mroce_route_refresh(dev->np, rt))
 		mroce_count(dev, MROCE_CNT_TX_NO_ROUTE);
-	else if (mroce_net_send(dev->np, &rt, 0xc000 | (qp->ibqp.qp_num & 0x3fff), MROCE_UDP_PORT,
+	else if (mroce_net_send(dev->np, rt, 0xc000 | (qp->ibqp.qp_num & 0x3fff), MROCE_UDP_PORT,
 				true, buf, MROCE_DGRAM_LEN + wqe->msg.len))
 		mroce_count(dev, MROCE_CNT_TX_DROPS);
 	else
 		mroce_count(dev, MROCE_CNT_TX_DGRAMS);
-	mroce_route_drop(&rt);
 free:
 	kfree(buf);
 	return status;

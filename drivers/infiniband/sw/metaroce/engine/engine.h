@@ -74,6 +74,11 @@ bool mroce_engine_qp_info(struct mroce_qp *qp, struct mroce_stream_info *info);
 
 /* datagram.c: UD and GSI QPs ----------------------------------------------- */
 
+/* What sending from a UD or GSI QP needs. Process context. Return: 0 or -ENOMEM. */
+int mroce_engine_ud_init(struct mroce_qp *qp);
+/* Undoes it, if it was done; nobody sends any more. */
+void mroce_engine_ud_exit(struct mroce_qp *qp);
+
 /**
  * mroce_engine_ud_send - send one datagram
  * @wqe: request; payload is gathered here

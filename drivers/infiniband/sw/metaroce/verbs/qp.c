@@ -289,6 +289,11 @@ int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 	err = mroce_qp_alloc_queues(qp, &init->cap);
 	if (err)
 		return err;
+	if (init->qp_type != IB_QPT_RC) {
+		err = mroce_engine_ud_init(qp);
+		if (err)
+			goto err_queues;
+	}
 	if (udata) {
 		err = mroce_qp_create_rings(qp, &resp, udata);
 		if (err)
@@ -307,6 +312,7 @@ int mroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_
 err_publish:
 	xa_erase_bh(&qp->dev->qps, ibqp->qp_num);
 err_queues:
+	mroce_engine_ud_exit(qp);
 	mroce_wq_free(&qp->rq);
 	mroce_wq_free(&qp->sq);
 	mutex_destroy(&qp->modify_lock);
@@ -336,6 +342,7 @@ int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	mroce_cq_forget(qp->scq, ibqp);
 	mroce_cq_forget(qp->rcq, ibqp);
+	mroce_engine_ud_exit(qp);
 	mroce_wq_free(&qp->rq);
 	mroce_wq_free(&qp->sq);
 	mutex_destroy(&qp->modify_lock);
