@@ -96,7 +96,8 @@ one_round() {
 	t=$(((${EPOCHREALTIME/./} - t) / 1000))
 	[ $t -le "$slowest" ] || slowest=$t
 	[ $rc = 0 ] || problem="status $rc: $(head -3 "$scratch/end" | tr '\n' ' ')"
-	[ $t -le 5000 ] || problem+=" it took $t ms"
+	[ $t -le 5000 ] || late=$((late + 1))
+	[ $t -le "$limit" ] || problem+=" it took $t ms"
 	for p in "$server" "$client"; do
 		kill -9 "$p" 2>/dev/null
 		wait_for 5 _gone "$p" || problem+=" process $p cannot be killed"
@@ -114,20 +115,20 @@ settle() { # RCU and delayed frees
 	sleep 1
 }
 
-# lifetime ROUNDS
+# lifetime ROUNDS MS: an end that takes longer fails
 lifetime() {
-	local rounds=$1 kind i failed before after
+	local rounds=$1 limit=$2 late kind i failed before after
 	need metaroce-verify ib_write_bw
 	mroce_load || skip_all "no module was built for $LAB_KERNEL"
 	declare -A what=(
 		[link_del]="rdma link del" [netdev]="ip link del"
 		[netns]="ip netns del" [rmmod]="rmmod"
 		[server]="kill -9 of the server" [client]="kill -9 of the client")
-	slowest=0
+	slowest=0 late=0
 	one_round link_del 0 # caches fill
 	check_eq "a first round" "$problem" ""
 	for kind in server client link_del netdev netns rmmod; do
-		failed=0 slowest=0
+		failed=0 slowest=0 late=0
 		settle
 		before=$(kernel_kb)
 		for i in $(seq "$rounds"); do
@@ -138,7 +139,7 @@ lifetime() {
 			[ $failed -lt 3 ] || break
 		done
 		check_eq "${what[$kind]} under traffic, $rounds rounds" $failed 0
-		diag "the slowest took $slowest ms"
+		diag "the slowest took $slowest ms, $late of them more than 5 s"
 		splat_check "${what[$kind]}: no splat"
 		settle
 		after=$(kernel_kb)

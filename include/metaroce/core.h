@@ -409,9 +409,13 @@ struct mroce_core_ops {
 	bool (*hold)(struct mroce_conn *c, struct mroce_rxpkt *pkt);
 	/* Let go of a payload that was held. */
 	void (*unhold)(struct mroce_conn *c, struct mroce_rxpkt *pkt);
-	/* A message that takes a receive was executed, or failed with @nak. */
-	void (*received)(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len,
-			 u8 nak);
+	/*
+	 * A message that takes a receive was executed, or failed with @nak. @len is what the peer
+	 * says; whether a SEND of so much fits is for the callee to see.
+	 * Return: @nak, or why it fails after all.
+	 */
+	u8 (*received)(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len,
+		       u8 nak);
 	/* May [va, va + len) of rkey be read, or changed atomically? Return: enum mroce_nak. */
 	u8 (*check)(struct mroce_stream *s, u8 op, u32 rkey, u64 va, u32 len);
 	/* Execute an atomic. Return: enum mroce_nak. */
@@ -420,7 +424,8 @@ struct mroce_core_ops {
 	/* Request @index is done; called in order. */
 	void (*completed)(struct mroce_stream *s, u32 index, struct mroce_txmsg *m);
 	/* A request failed (requester), or this side refused one (responder, @m NULL). The
-	 * stream is in MROCE_STREAM_ERROR now.
+	 * stream is in MROCE_STREAM_ERROR now. While @m has pins its memory is in use: it must not
+	 * be completed before the stream is not busy.
 	 */
 	void (*failed)(struct mroce_stream *s, u32 index, struct mroce_txmsg *m,
 		       enum mroce_fail why, u8 nak);

@@ -6,4 +6,4 @@
 . "$LAB_DIR/guest.sh"
 . "$LAB_DIR/../lib-verbs.sh"
 . "$LAB_DIR/../lib-lifetime.sh"
-lifetime 50
+lifetime 50 5000

@@ -106,6 +106,8 @@ void Responder::OnCompletion(const ibv_wc& wc) {
   // It also vouches for every earlier message of the QP, WRITEs included. READ sources stay as they
   // are until the requester has its data: a lost response may be read again.
   VerifyUpTo(number + 1, false);
+  // What the peer said was done may have waited for this very completion, and it says it once.
+  VerifyUpTo(done_, true);
   Release();
 }
 
@@ -137,6 +139,7 @@ void Responder::Release() {
 void Responder::OnState(uint64_t done, uint64_t final) {
   final_ = final;
   if (done > armed_) throw VerifyError(fmt::format("QP {}: the peer completed more messages than were armed", qp_));
+  done_ = done;
   VerifyUpTo(done, true);
   Release();
 }

@@ -58,6 +58,7 @@ class Responder {
   uint64_t verified_ = 0;          // everything below except READs is verified
   uint64_t armed_ = 0;
   uint64_t released_ = 0;
+  uint64_t done_ = 0;  // what the peer says it has completed
   uint64_t final_ = kUnknown;
   uint32_t receives_held_ = 0;  // armed receives that did not complete
   Counts counts_;

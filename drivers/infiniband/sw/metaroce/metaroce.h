@@ -65,6 +65,7 @@ struct mroce_dev {
 	spinlock_t conns_lock;
 	struct list_head conns;		/* every mroce_econn of this device */
 	atomic64_t counters[MROCE_CNT_MAX];	/* of no connection, and of ended ones */
+	bool closing;			/* its GSI QP is gone: packets find it no more */
 	bool dying;			/* under conns_lock: no new connection */
 	u32 nconns;			/* that exist, listed or not; under conns_lock */
 	wait_queue_head_t conns_wq;	/* for nconns to become 0 */
@@ -221,6 +222,8 @@ struct mroce_wq {
 	u32 fetched;
 	u32 tail;			/* SQ: written by who completes, in order */
 	bool flush;			/* the QP is in ERR and at rest: flush at once */
+	enum ib_wc_status oldest;	/* SQ: what flushing completes the oldest with; 0: flushed */
+	u32 oldest_err;			/* vendor_err of that; both before @flush is set */
 };
 
 struct mroce_srq {

@@ -4,6 +4,8 @@
  * alone. Nothing may crash, loop, leak from a pool, touch memory that was not granted, or
  * break what must hold of a connection.
  */
+#include <tuple>
+
 #include "sim_test.h"
 
 namespace {
@@ -216,6 +218,129 @@ void lies(u64 seed, u32 rounds, bool data, bool ack)
 		EXPECT_EQ(s.c.msg_left, (u32)MROCE_MSG_POOL);
 		EXPECT_EQ(s.c.pieces_used, 0u);
 	}
+}
+
+/*
+ * One lie at a time: packets that end @victim's honest predecessors, over one path, from a peer
+ * that is silent otherwise.
+ */
+class Forger {
+ public:
+	explicit Forger(u32 region = kLen)
+	{
+		std::tie(peer, victim) = w.connect(64);
+		w.side[1].region(kKey, kBase, region);
+		w.up();
+		victim->ooo_check = false;
+		victim->recv(8);
+		peer->send(Bytes(8, 1));
+		peer->kick();
+		EXPECT_TRUE(w.run([&] { return peer->done.size() == 1; }));
+		w.run_for(kMs);
+		first = victim->s.exec_msn;
+		receive = victim->s.exec_rqn;
+		cpn = c().rx_base;
+	}
+
+	mroce_conn &c() { return w.side[1].c; }
+
+	void data(u8 op, u8 flags, u32 msn, u32 offset, u32 plen, u32 rqn, u32 length = 0)
+	{
+		u8 buf[MROCE_MAX_HDR_LEN];
+		mroce_hdr h{};
+		Packet p{};
+
+		h.op = op;
+		h.flags = flags;
+		h.dcid = c().cid;
+		h.pseq = c().rxpaths[0].highest + 1;
+		h.cpn = cpn++;
+		h.handle = victim->s.handle;
+		h.msn = (first + msn) & 0xffffff;
+		h.offset = offset;
+		h.addr = op == MROCE_OP_SEND ? receive + rqn : kBase;
+		h.rkey = kKey;
+		h.rqn = receive + rqn;
+		h.length = length;
+		p.bytes.assign(buf, buf + mroce_wire_put_data(&h, buf));
+		p.bytes.resize(p.bytes.size() + plen, 0x66);
+		w.side[1].arrive(p);
+		w.run_for(100 * kUs);
+	}
+
+	World w{ { .seed = 7 } };
+	End *peer, *victim;
+	u32 first, receive, cpn;
+};
+
+TEST(forged, read_of_almost_all_numbers)
+{
+	for (u32 length : { 0xffffffffU, 0xfffffa00U, 0x80000001U }) {
+		Forger f;
+
+		f.data(MROCE_OP_READ, MROCE_F_LAST, 0, 0, 0, 0, length);
+		EXPECT_TRUE(f.victim->resp_failed);
+		EXPECT_EQ(f.victim->nak, MROCE_NAK_INV_REQ) << length;
+	}
+}
+
+/* Bytes that are sent again and again count, but only so many fit. */
+TEST(forged, length_beyond_the_receive)
+{
+	Forger f;
+
+	f.victim->recv(100);
+	for (u32 i = 0; i < 3; i++)
+		f.data(MROCE_OP_SEND, 0, 0, 0, 100, 0);
+	f.data(MROCE_OP_SEND, MROCE_F_LAST, 0, 300, 0, 0);
+	ASSERT_EQ(f.victim->received.size(), 2u);
+	EXPECT_EQ(f.victim->received.back().nak, MROCE_NAK_INV_REQ);
+}
+
+TEST(forged, two_messages_for_one_receive)
+{
+	Forger f;
+
+	f.victim->recv(100);
+	f.victim->recv(100);
+	f.data(MROCE_OP_SEND, 0, 1, 0, 50, 0);
+	f.data(MROCE_OP_SEND, MROCE_F_LAST, 0, 0, 50, 0);
+	ASSERT_EQ(f.victim->received.size(), 2u);
+	EXPECT_EQ(f.victim->received.back().nak, MROCE_NAK_INV_REQ);
+	EXPECT_TRUE(f.victim->resp_failed);
+}
+
+/* Whatever part of its answers a peer refuses, there is room for the pieces. */
+TEST(forged, every_answer_refused)
+{
+	Forger f(32 << 20);
+	mroce_conn &c = f.c();
+
+	f.data(MROCE_OP_READ, MROCE_F_LAST, 0, 0, 0, 0, 32 << 20);
+	for (u32 i = 0; i < 500; i++) {
+		mroce_ack a{};
+
+		a.dcid = c.cid;
+		a.serial = c.peer_ack_serial + 1;
+		a.cpn_base = c.cpn_base;
+		for (u32 id = 0; id < c.npaths && a.nrefused < MROCE_ACK_MAX_REFUSED; id++) {
+			mroce_path &p = c.paths[id];
+
+			if (p.head == MROCE_NONE)
+				continue;
+			mroce_ack_refused &r = a.refused[a.nrefused++];
+			r.path = id;
+			r.pseq = mroce_rec(&c, p.head)->pseq;
+			r.count = p.next_seq - r.pseq;
+			r.nak = MROCE_NAK_HOLD;
+			r.delay_us = 0xffffff;
+		}
+		mroce_conn_rx_ack(&c, &a, f.w.now);
+		f.w.side[1].pump();
+		ASSERT_LE(c.pieces_used, (u32)MROCE_PIECES);
+		ASSERT_NO_FATAL_FAILURE(check_invariants(f.w.side[1]));
+	}
+	EXPECT_GT(c.pieces_used, (u32)MROCE_PIECES - MROCE_WINDOW) << "the test reaches the limit";
 }
 
 TEST(liar, data)

@@ -53,21 +53,24 @@ static void op_unhold(mroce_conn *, mroce_rxpkt *pkt)
 	pkt->payload = nullptr;
 }
 
-static void op_received(mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len, u8 nak)
+static u8 op_received(mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len, u8 nak)
 {
 	End *e = end_of(s);
 
-	ASSERT_LT(mroce_diff32(rqn, e->rq_posted), 0) << "a receive that was not posted";
+	EXPECT_LT(mroce_diff32(rqn, e->rq_posted), 0) << "a receive that was not posted";
+	if (!nak && op == MROCE_OP_SEND && len > e->buffer(rqn).size())
+		nak = MROCE_NAK_INV_REQ;
 	EXPECT_EQ(rqn, (u32)(e->rq_first + e->received.size())) << "receives complete in order";
 	e->received.push_back({ rqn, op, flags, nak, imm, len });
 	/* MR-7.4-*: a completion never precedes its bytes */
 	if (op != MROCE_OP_SEND || nak || !e->peer || !e->ooo_check)
-		return;
+		return nak;
 	for (auto &[msn, t] : e->peer->truth) {
 		if (t.takes_receive && t.rqn == rqn) {
 			EXPECT_EQ(t.placed, t.len) << "completed before it was placed";
 		}
 	}
+	return nak;
 }
 
 static u8 check_region(Side *side, u32 rkey, u64 va, u64 len, bool write)

@@ -290,14 +290,28 @@ static bool asks(const struct mroce_rxmsg *m)
 	return m->op != MROCE_OP_SEND && m->op != MROCE_OP_WRITE;
 }
 
+/* Does a later message name the same receive? Only a peer that lies writes such. */
+static bool receive_shared(const struct mroce_rxmsg *m)
+{
+	const struct mroce_rxmsg *o;
+
+	for (o = m->next; o; o = o->next)
+		if (o->op == MROCE_OP_SEND && o->rqn == m->rqn)
+			return true;
+	return false;
+}
+
 static u8 execute(struct mroce_stream *s, struct mroce_rxmsg *m)
 {
 	if (takes_receive(m)) {
 		if (!m->nak && m->rqn != s->exec_rqn)
 			m->nak = MROCE_NAK_INV_REQ;
+		/* another message would be copied into what is the application's now */
+		if (!m->nak && receive_shared(m))
+			m->nak = MROCE_NAK_INV_REQ;
 		if (m->rqn == s->exec_rqn)
-			s->conn->ops->received(s, m->rqn, m->op, m->flags, m->imm, m->total,
-					       m->nak);
+			m->nak = s->conn->ops->received(s, m->rqn, m->op, m->flags, m->imm,
+							m->total, m->nak);
 		s->exec_rqn++;
 		return m->nak;
 	}
@@ -383,6 +397,9 @@ static bool consistent(const struct mroce_rxmsg *m, const struct mroce_rxpkt *pk
 	u64 end = (u64)h->offset + pkt->plen;
 
 	if (m->op != h->op || end > MROCE_MAX_MSG_LEN || m->closed || m->addr != h->addr)
+		return false;
+	/* no bytes of its own, but so many of the answer */
+	if (h->op == MROCE_OP_READ && h->length > MROCE_MAX_MSG_LEN)
 		return false;
 	if (h->flags & MROCE_F_LAST)
 		return !m->has_last && m->got <= h->offset;
@@ -470,6 +487,9 @@ static enum mroce_take rx_message(struct mroce_conn *c, struct mroce_stream *s,
 		if (pkt->h.flags & MROCE_F_LAST)
 			note_last(m, pkt);
 		place(s, m, pkt, b);
+		/* as in release() */
+		if (pkt->h.flags & MROCE_F_LAST)
+			drop_held(s, m);
 		if (m->held || pkt->h.flags & MROCE_F_LAST)
 			mroce_stream_advance(s, b, now);
 		return MROCE_TAKE_OK;

@@ -178,8 +178,7 @@ static u32 refused_cut(struct mroce_conn *c, struct mroce_stream *s)
 
 u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 {
-	bool answer = s->state != MROCE_STREAM_ERROR && mroce_answer_pending(s);
-	bool request = request_ready(s);
+	bool request = request_ready(s), answer;
 
 	if (mroce_tx_room(c) <= MROCE_CTRL_RESERVE)
 		return MROCE_NONE;
@@ -189,6 +188,12 @@ u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 		if (cpn != MROCE_NONE)
 			return cpn;
 	}
+	/*
+	 * Answers go on while requests are refused; but the pieces that may be refused next must
+	 * find room. It comes when the stream resumes: that activates it.
+	 */
+	answer = s->state != MROCE_STREAM_ERROR && mroce_answer_pending(s) &&
+		 c->pieces_used <= MROCE_PIECES - MROCE_WINDOW;
 	if (answer && (s->answer_turn || !request))
 		return mroce_answer_cut(c, s);
 	if (request)
@@ -374,7 +379,9 @@ void mroce_stream_fail(struct mroce_stream *s, enum mroce_fail why, u8 nak, u64 
 	if (s->sq_tail != s->sq_seen) {
 		m = mroce_stream_msg(s, index);
 		m->nak = nak;
-		s->sq_tail++;
+		/* its memory may be in use: the caller completes it once nothing is (_busy) */
+		if (!m->pins)
+			s->sq_tail++;
 	}
 	s->conn->ops->failed(s, index, m, why, nak);
 }

@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #define LINGER		(2 * HZ)	/* an unused connection waits for the next QP */
+#define MAX_REAPS	15		/* ... so often, if its peer sends */
 
 static DEFINE_XARRAY(cids);		/* connection id -> econn, readers under RCU */
 
@@ -183,28 +184,31 @@ void mroce_econn_put(struct mroce_econn *econn)
 		queue_work(mroce_wq, &econn->free_work);
 }
 
-static void unlist_one(struct mroce_econn *econn)
+/* No new QP from here on. Return: whether it was listed: then the caller ends it. */
+static bool take_off_list(struct mroce_econn *econn)
+{
+	lockdep_assert_held(&econn->dev->conns_lock);
+	if (!econn->listed)
+		return false;
+	econn->listed = false;
+	list_del_init(&econn->node);
+	spin_lock(&econn->lock);
+	hand_over_counters(econn);
+	spin_unlock(&econn->lock);
+	return true;
+}
+
+/* Ends one that was taken off the list; drops the list's reference and the one on its twin. */
+static void end_one(struct mroce_econn *econn)
 {
 	struct mroce_econn *twin;
-	struct mroce_dev *dev = econn->dev;
-	bool listed;
 
-	spin_lock_bh(&dev->conns_lock);
+	spin_lock_bh(&econn->dev->conns_lock);
 	twin = econn->twin;
 	econn->twin = NULL;
-	listed = econn->listed;
-	if (listed) {
-		econn->listed = false;
-		list_del_init(&econn->node);
-		spin_lock(&econn->lock);
-		hand_over_counters(econn);
-		spin_unlock(&econn->lock);
-	}
-	spin_unlock_bh(&dev->conns_lock);
+	spin_unlock_bh(&econn->dev->conns_lock);
 	if (twin)
 		mroce_econn_put(twin);
-	if (!listed)
-		return;
 	mroce_hs_close(econn);
 	xa_erase(&cids, econn->conn.cid);
 	spin_lock_bh(&econn->lock);
@@ -219,21 +223,45 @@ static void unlist_one(struct mroce_econn *econn)
 	mroce_econn_put(econn);
 }
 
+static void end_both(struct mroce_econn *econn, bool mine, struct mroce_econn *twin, bool its)
+{
+	if (mine)
+		end_one(econn);
+	if (its)
+		end_one(twin);
+}
+
 /* No new QP, no timer, no tasklet from here on. Process context; drops the list's reference. */
 void mroce_econn_unlist(struct mroce_econn *econn)
 {
 	struct mroce_econn *twin;
 
+	bool mine, its = false;
+
 	spin_lock_bh(&econn->dev->conns_lock);
 	twin = econn->twin;
-	if (twin)
+	mine = take_off_list(econn);
+	if (twin) {
 		refcount_inc(&twin->refs);
+		its = take_off_list(twin);
+	}
 	spin_unlock_bh(&econn->dev->conns_lock);
-	unlist_one(econn);
-	if (!twin)
-		return;
-	unlist_one(twin);
-	mroce_econn_put(twin);
+	end_both(econn, mine, twin, its);
+	if (twin)
+		mroce_econn_put(twin);
+}
+
+/* Connections that no QP of ours uses: those that peers made, mostly. */
+u32 mroce_econn_unused(struct mroce_dev *dev)
+{
+	struct mroce_econn *econn;
+	u32 n = 0;
+
+	spin_lock_bh(&dev->conns_lock);
+	list_for_each_entry(econn, &dev->conns, node)
+		n += !econn->nstreams;
+	spin_unlock_bh(&dev->conns_lock);
+	return n;
 }
 
 static void queue_reap(struct mroce_econn *econn)
@@ -260,18 +288,29 @@ static void reap_work(struct work_struct *work)
 						 reap_work);
 	u64 seen = READ_ONCE(econn->conn.counters[MROCE_CNT_RX_PKTS]);
 	struct mroce_dev *dev = econn->dev;
-	bool unused, again;
+	struct mroce_econn *twin;
+	bool unused, again, mine = false, its = false;
 
 	spin_lock_bh(&dev->conns_lock);
-	unused = econn->listed && !econn->nstreams && (!econn->twin || !econn->twin->nstreams);
-	/* the peer may be using it, or closing it */
-	again = unused && seen != econn->reap_seen;
+	twin = econn->twin;
+	unused = econn->listed && !econn->nstreams && (!twin || !twin->nstreams);
+	/* the peer may be using it, or closing it; but it does not keep it for ever by that */
+	again = unused && seen != econn->reap_seen && econn->reaps++ < MAX_REAPS;
 	econn->reap_seen = seen;
-	if (again)
+	if (again) {
 		queue_reap(econn);
+	} else if (unused) {
+		/* in the section that decides: nobody attaches in between */
+		mine = take_off_list(econn);
+		if (twin)
+			its = take_off_list(twin);
+	}
+	if (twin)
+		refcount_inc(&twin->refs);
 	spin_unlock_bh(&dev->conns_lock);
-	if (unused && !again)
-		mroce_econn_unlist(econn);
+	end_both(econn, mine, twin, its);
+	if (twin)
+		mroce_econn_put(twin);
 	mroce_econn_put(econn);
 }
 
@@ -293,7 +332,6 @@ static void init_econn(struct mroce_econn *econn)
 	refcount_set(&econn->refs, 1);
 	spin_lock_init(&econn->lock);
 	spin_lock_init(&econn->ack_lock);
-	mutex_init(&econn->hs_lock);
 	xa_init_flags(&econn->streams, XA_FLAGS_ALLOC1);
 	xa_init(&econn->by_qpn);
 	init_waitqueue_head(&econn->idle_wq);
@@ -500,13 +538,25 @@ struct mroce_econn *mroce_econn_attach(struct mroce_dev *dev, const struct mroce
 			return econn;
 		spin_lock_bh(&dev->conns_lock);
 		ok = econn->listed;
-		if (ok)
+		if (ok) {
 			econn->nstreams++;
+			econn->reaps = 0;
+		}
 		spin_unlock_bh(&dev->conns_lock);
 		if (!ok)
 			mroce_econn_put(econn);
 	} while (!ok);
 	return econn;
+}
+
+bool mroce_econn_listed(struct mroce_econn *econn)
+{
+	bool listed;
+
+	spin_lock_bh(&econn->dev->conns_lock);
+	listed = econn->listed;
+	spin_unlock_bh(&econn->dev->conns_lock);
+	return listed;
 }
 
 void mroce_econn_detach(struct mroce_econn *econn)

@@ -11,6 +11,7 @@
 #include <net/inet_ecn.h>
 #include <rdma/ib_mad.h>
 
+#include "cursor.h"
 #include "internal.h"
 
 #define GRH_LEN		40
@@ -204,12 +205,21 @@ static bool put_grh(struct sink *s, const struct sk_buff *skb)
 	return sink_put(s, (const u8 *)ip_hdr(skb), sizeof(struct iphdr));
 }
 
+/* Piece by piece: no memory need be had. */
 static bool put_payload(struct sink *s, struct sk_buff *skb, unsigned int off, u32 len)
 {
-	u8 *buf = kmalloc(len, GFP_ATOMIC);
-	bool ok = buf && !skb_copy_bits(skb, off, buf, len) && sink_put(s, buf, len);
+	struct mroce_cursor cur = {};
+	bool ok = true;
 
-	kfree(buf);
+	while (len && ok) {
+		const u8 *data;
+		u32 n = min_t(size_t, mroce_cursor_at(&cur, skb, off, &data), len);
+
+		ok = n && sink_put(s, data, n);
+		off += n;
+		len -= n;
+	}
+	mroce_cursor_end(&cur);
 	return ok;
 }
 

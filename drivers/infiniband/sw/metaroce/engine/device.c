@@ -57,7 +57,8 @@ struct mroce_dev *mroce_dev_find(struct mroce_net_port *np, const struct mroce_a
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(e, &entries, node) {
-		if (READ_ONCE(e->dev->np) != np || !ib_device_try_get(&e->dev->ibdev))
+		if (READ_ONCE(e->dev->np) != np || READ_ONCE(e->dev->closing) ||
+		    !ib_device_try_get(&e->dev->ibdev))
 			continue;
 		if (has_addr(e->dev, addr)) {
 			dev = e->dev;

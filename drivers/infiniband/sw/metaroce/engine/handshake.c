@@ -31,6 +31,8 @@ struct answer {
 	u8 tclass;
 };
 
+/* Not mroce_wq: an answer may wait for what is queued there. */
+static struct workqueue_struct *answer_wq;
 static u64 cookie_key[2];
 static atomic_t answering;		/* struct answer that exist */
 static atomic64_t unknown_at;
@@ -267,6 +269,10 @@ static void answer_work(struct work_struct *work)
 
 	for (tries = 0; !done && tries < 3; tries++) {
 		econn = mroce_econn_lookup(a->dev, &a->dst, &a->src, a->tclass, 0);
+		if (!econn && mroce_econn_unused(a->dev) >= MROCE_UNUSED_CONNS) {
+			mroce_count(a->dev, MROCE_CNT_HELLO_REJECT);
+			break;
+		}
 		if (!econn) {
 			econn = mroce_econn_create(a->dev, &a->dst, &a->src, a->tclass, 0, 0,
 						   false);
@@ -332,7 +338,7 @@ static void rx_hello(struct mroce_net_port *np, struct mroce_hello *m,
 	a->dst = *dst;
 	a->tclass = m->dscp << 2;
 	INIT_WORK(&a->work, answer_work);
-	queue_work(mroce_wq, &a->work);
+	queue_work(answer_wq, &a->work);
 	return;
 busy:
 	atomic_dec(&answering);
@@ -508,12 +514,20 @@ void mroce_hs_unknown(struct mroce_net_port *np, u32 dcid, const struct mroce_ad
 	mroce_dev_put(dev);
 }
 
-void mroce_hs_init(void)
+int mroce_hs_init(void)
 {
 	get_random_bytes(cookie_key, sizeof(cookie_key));
+	answer_wq = alloc_workqueue("metaroce_hello", WQ_UNBOUND, 0);
+	return answer_wq ? 0 : -ENOMEM;
+}
+
+void mroce_hs_exit(void)
+{
+	destroy_workqueue(answer_wq);
 }
 
 void mroce_hs_flush(void)
 {
+	flush_workqueue(answer_wq);
 	flush_workqueue(mroce_wq);
 }

@@ -14,6 +14,7 @@
 #define MROCE_MAX_MTU		9216
 #define MROCE_TXQ_LIMIT		(4U << 20)	/* bytes in the local stack per connection */
 #define MROCE_HS_TABLE		256		/* handshakes being answered at a time */
+#define MROCE_UNUSED_CONNS	256		/* connections of a device that only peers want */
 
 /*
  * A connection as the engine drives it. Two of them make a self-connection: the QP with the
@@ -62,12 +63,12 @@ struct mroce_econn {
 	struct work_struct free_work;
 
 	/* handshake */
-	struct mutex hs_lock;
 	u64 hs_at, hs_sent_at, hs_cookie;	/* under lock */
 	u32 hs_tries;
 	u16 hs_mtu;
 	bool hs_verify;			/* asking whether the peer still knows us; under lock */
 	u64 reap_seen;			/* packets received when last looked at */
+	u32 reaps;			/* times that they kept it, unused */
 	u32 peer_epoch;
 	u64 peer_device_id;
 
@@ -115,6 +116,8 @@ void mroce_econn_detach(struct mroce_econn *econn);
 struct mroce_econn *mroce_econn_list(struct mroce_econn *econn);
 void mroce_econn_put(struct mroce_econn *econn);
 void mroce_econn_unlist(struct mroce_econn *econn);
+u32 mroce_econn_unused(struct mroce_dev *dev);
+bool mroce_econn_listed(struct mroce_econn *econn);
 /* @lock held: (re)arms the timer for whatever comes next. */
 void mroce_econn_arm(struct mroce_econn *econn, u64 now);
 void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify)
@@ -133,8 +136,9 @@ void mroce_hs_unknown(struct mroce_net_port *np, u32 dcid, const struct mroce_ad
 void mroce_hs_close(struct mroce_econn *econn);
 /* Waits until no handshake of the device is being answered. */
 void mroce_hs_flush(void);
-/* Makes the secret of cookies. */
-void mroce_hs_init(void);
+/* Makes the secret of cookies. Process context. Return: 0 or -ENOMEM. */
+int mroce_hs_init(void);
+void mroce_hs_exit(void);
 
 /* lost.c: the peer went away or was reborn */
 void mroce_econn_lost_work(struct work_struct *work);

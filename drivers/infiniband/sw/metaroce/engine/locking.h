@@ -5,7 +5,6 @@
  * Order, outermost first; a lock is taken only while those above it are held or none:
  *
  *	qp->modify_lock		mutex; one state change of a QP at a time
- *	econn->hs_lock		mutex; handshake results, moving streams between connections
  *	dev->conns_lock		spinlock, BH off; dev->conns and whether a connection is in it
  *	econn->lock		spinlock, BH off; the transport: everything in econn->conn and in
  *				the core part of every stream bound to it
@@ -14,8 +13,12 @@
  *				econn->lock: completing a request moves sq.tail with a release
  *	cq->lock		spinlock; a completion queue. Innermost
  *
+ * Leaves beside these: qp->state_lock, np->routes_lock (whose routes hold a dst_entry), and the
+ * locks of lists of links and devices. qp->ud_rx_lock (spinlock, BH off; one datagram at a time
+ * takes a receive) is outside of the receive queue's.
+ *
  * econn->ack_lock (spinlock, BH off) protects the route that acknowledgments use and is held
- * over the transmission of one small packet. No other lock of ours is held then.
+ * over the transmission of one small packet. No other lock of ours but a leaf is taken then.
  *
  * What is done without a lock: building and sending bursts (one CPU at a time per connection:
  * econn->pumping), copying payload (any number of CPUs). What they refer to is pinned in the

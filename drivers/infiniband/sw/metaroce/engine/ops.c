@@ -34,9 +34,12 @@ static bool hold(struct mroce_conn *c, struct mroce_rxpkt *pkt)
 		}
 		pkt->payload = copy;
 		pkt->copied = true;
-	} else {
+	} else if (pkt->plen) {
 		pkt->payload = skb_get(skb);
 		pkt->copied = false;
+	} else {
+		pkt->payload = NULL;
+		pkt->copied = true;
 	}
 	atomic_add(pkt->plen, &econn->held_bytes);
 	return true;
@@ -52,9 +55,10 @@ static void unhold(struct mroce_conn *c, struct mroce_rxpkt *pkt)
 	pkt->payload = NULL;
 }
 
-static void received(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len, u8 nak)
+static u8 received(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, u32 len, u8 nak)
 {
 	struct mroce_qp *qp = s->owner;
+	struct mroce_rwqe *wqe;
 	struct ib_wc wc = {
 		.status = IB_WC_SUCCESS,
 		.opcode = op == MROCE_OP_SEND ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM,
@@ -62,6 +66,12 @@ static void received(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, 
 		.src_qp = s->rqpn,
 	};
 
+	/* placing looks at bytes; a length may be claimed without them */
+	if (!nak && op == MROCE_OP_SEND) {
+		wqe = mroce_rq_get(qp, rqn);
+		if (wqe && len > wqe->length)
+			nak = MROCE_NAK_INV_REQ;
+	}
 	if (nak) {
 		/* a message that is too long, or a buffer that can't be used */
 		wc.status = nak == MROCE_NAK_INV_REQ ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_PROT_ERR;
@@ -71,6 +81,7 @@ static void received(struct mroce_stream *s, u32 rqn, u8 op, u8 flags, u32 imm, 
 		wc.ex.imm_data = (__force __be32)imm;
 	}
 	mroce_rq_complete(qp, rqn, &wc, flags & MROCE_F_SOLICITED, to_econn(s->conn)->notify);
+	return nak;
 }
 
 static int needed_access(u8 op)
@@ -183,7 +194,11 @@ static void failed(struct mroce_stream *s, u32 index, struct mroce_txmsg *m, enu
 		return;
 	}
 	wqe = container_of(m, struct mroce_swqe, msg);
-	mroce_sq_complete(qp, wqe, fail_status(wqe, why, nak), why << 8 | nak, econn->notify);
+	if (m->pins)	/* flushing completes it, with this */
+		mroce_sq_fail_oldest(qp, fail_status(wqe, why, nak), why << 8 | nak);
+	else
+		mroce_sq_complete(qp, wqe, fail_status(wqe, why, nak), why << 8 | nak,
+				  econn->notify);
 	mroce_qp_fail(qp, -1);
 }
 
@@ -196,7 +211,8 @@ static struct mroce_stream *find_stream(struct mroce_conn *c, u32 dst_qpn, u32 s
 {
 	struct mroce_stream *s = xa_load(&to_econn(c)->by_qpn, dst_qpn);
 
-	return s && s->rqpn == src_qpn ? s : NULL;
+	/* bound: one that is being made is in there already */
+	return s && s->conn && s->rqpn == src_qpn ? s : NULL;
 }
 
 const struct mroce_core_ops mroce_engine_ops = {

@@ -85,6 +85,7 @@ static u8 to_sges(struct placer *p, const struct mroce_rxpkt *pkt, struct ib_pd 
 	u8 nak;
 
 	for (i = 0; i < num_sge && done < pkt->plen; i++) {
+		u64 va = sge[i].addr + offset;
 		u32 n;
 
 		if (offset >= sge[i].length) {
@@ -92,10 +93,10 @@ static u8 to_sges(struct placer *p, const struct mroce_rxpkt *pkt, struct ib_pd 
 			continue;
 		}
 		n = min(pkt->plen - done, sge[i].length - offset);
-		nak = region(p, pd, sge[i].lkey, sge[i].addr + offset, n, false);
+		nak = region(p, pd, sge[i].lkey, va, n, false);
 		if (nak)
 			return nak;
-		to_region(p, pkt, done, sge[i].addr + offset, n);
+		to_region(p, pkt, done, va, n);
 		done += n;
 		offset = 0;
 	}

@@ -273,16 +273,22 @@ int mroce_engine_init(void)
 
 	if (err)
 		return err;
-	mroce_hs_init();
+	err = mroce_hs_init();
+	if (err)
+		goto err_tx;
 	scratch = alloc_percpu(struct rx_scratch);
 	if (scratch)
 		return 0;
+	err = -ENOMEM;
+	mroce_hs_exit();
+err_tx:
 	mroce_tx_exit();
-	return -ENOMEM;
+	return err;
 }
 
 void mroce_engine_exit(void)
 {
 	free_percpu(scratch);
+	mroce_hs_exit();
 	mroce_tx_exit();
 }

@@ -113,7 +113,7 @@ static int init_self(struct mroce_qp *qp, struct mroce_econn *econn)
 	return 0;
 }
 
-int mroce_engine_qp_connect(struct mroce_qp *qp)
+static int connect(struct mroce_qp *qp)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&qp->attr.ah_attr);
 	u32 self_qpn = qp->ibqp.qp_num, peer_qpn = qp->attr.dest_qp_num;
@@ -146,6 +146,23 @@ err_stream:
 err_detach:
 	mroce_econn_detach(econn);
 	return err;
+}
+
+int mroce_engine_qp_connect(struct mroce_qp *qp)
+{
+	int err, tries;
+
+	/*
+	 * The connection may have ended since it was attached to, and whoever ended it have looked
+	 * for its streams before ours was one: mroce_econn_lost_work().
+	 */
+	for (tries = 0; tries < 3; tries++) {
+		err = connect(qp);
+		if (err || mroce_econn_listed(qp->econn))
+			return err;
+		mroce_engine_qp_disconnect(qp);
+	}
+	return -EAGAIN;
 }
 
 void mroce_engine_qp_update(struct mroce_qp *qp)

@@ -74,7 +74,8 @@ static int gather_request(struct gather *g, const struct mroce_txpkt *t)
 	int err;
 
 	if (wqe->flags & MROCE_WQE_INLINE)
-		return mroce_skb_add_copy(g->b, wqe->data + off, len);
+		return off + len <= wqe->inline_len ?
+		       mroce_skb_add_copy(g->b, wqe->data + off, len) : -EFAULT;
 	for (i = 0; len && i < wqe->num_sge; i++) {
 		const struct mroce_sge *sge = &wqe->sge[i];
 		u32 n;

@@ -150,6 +150,7 @@ static void mroce_wq_reset(struct mroce_wq *wq)
 	wq->fetched = 0;
 	wq->tail = 0;
 	wq->flush = false;
+	wq->oldest = IB_WC_SUCCESS;
 	if (wq->ring.hdr) {
 		WRITE_ONCE(wq->ring.hdr->flags, 0);
 		WRITE_ONCE(wq->ring.hdr->producer, 0);
@@ -252,6 +253,8 @@ static int mroce_qp_publish(struct mroce_qp *qp)
 	if (err < 0)
 		return err;
 	qp->ibqp.qp_num = qpn;
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		WRITE_ONCE(dev->closing, false);
 	return 0;
 }
 
@@ -323,6 +326,9 @@ int mroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mroce_qp *qp = to_mqp(ibqp);
 
+	/* the core is about to wait for references to the device: packets shall not renew them */
+	if (ibqp->qp_type == IB_QPT_GSI)
+		WRITE_ONCE(qp->dev->closing, true);
 	/* no new references */
 	xa_erase_bh(&qp->dev->qps, ibqp->qp_num);
 

@@ -342,6 +342,23 @@ void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_s
 		mroce_cq_post(qp->scq, &wc, false, notify);
 }
 
+void mroce_sq_fail_oldest(struct mroce_qp *qp, enum ib_wc_status status, u32 vendor_err)
+{
+	qp->sq.oldest_err = vendor_err;
+	qp->sq.oldest = status;
+}
+
+static void mroce_sq_flush_one(struct mroce_qp *qp, struct mroce_notify *notify)
+{
+	struct mroce_wq *sq = &qp->sq;
+	enum ib_wc_status status = sq->oldest ?: IB_WC_WR_FLUSH_ERR;
+	u32 err = sq->oldest ? sq->oldest_err : 0;
+
+	lockdep_assert_held(&sq->lock);
+	sq->oldest = IB_WC_SUCCESS;
+	mroce_sq_complete(qp, mroce_sq_wqe(sq, sq->tail), status, err, notify);
+}
+
 /* Flushes what is posted, unless the QP is reset meanwhile. Bounded by the queue's depth. */
 static void mroce_sq_flush_posted(struct mroce_qp *qp, struct mroce_notify *notify)
 {
@@ -356,8 +373,7 @@ static void mroce_sq_flush_posted(struct mroce_qp *qp, struct mroce_notify *noti
 		if (sq->flush && sq->ring.hdr)
 			mroce_sq_fetch(qp);
 		for (n = 0; n < MROCE_SQ_CHUNK && sq->flush && sq->tail != sq->head; n++)
-			mroce_sq_complete(qp, mroce_sq_wqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR, 0,
-					  notify);
+			mroce_sq_flush_one(qp, notify);
 		done = !n;
 		spin_unlock_irqrestore(&sq->lock, flags);
 	} while (!done && --rounds);

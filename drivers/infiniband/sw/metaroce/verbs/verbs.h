@@ -138,6 +138,13 @@ void mroce_rq_complete(struct mroce_qp *qp, u32 rqn, struct ib_wc *wc, bool soli
 void mroce_sq_complete(struct mroce_qp *qp, struct mroce_swqe *wqe, enum ib_wc_status status,
 		       u32 vendor_err, struct mroce_notify *notify);
 
+/**
+ * mroce_sq_fail_oldest - how the oldest request failed, whose memory is in use yet
+ *
+ * Flushing completes it so, once the engine has stopped. Under the connection lock.
+ */
+void mroce_sq_fail_oldest(struct mroce_qp *qp, enum ib_wc_status status, u32 vendor_err);
+
 /* qp.c ------------------------------------------------------------------ */
 
 /**
