@@ -222,7 +222,7 @@ struct mroce_wq {
 	u32 fetched;
 	u32 tail;			/* SQ: written by who completes, in order */
 	bool flush;			/* the QP is in ERR and at rest: flush at once */
-	enum ib_wc_status oldest;	/* SQ: what flushing completes the oldest with; 0: flushed */
+	enum ib_wc_status oldest;	/* SQ: how flushing completes the oldest; 0: flushed */
 	u32 oldest_err;			/* vendor_err of that; both before @flush is set */
 };
 
