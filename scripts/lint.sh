@@ -150,7 +150,9 @@ lint_clang-tidy-kernel() {
 lint_clang-tidy-user() {
 	local out=$BUILD/lint-user rc=0 n
 	mkdir -p "$out"
-	cmake -S tools -B "$out" -DMROCE_TESTS=ON >"$logs/clang-tidy-user" 2>&1 || rc=$?
+	# with sanitizers, for the provider's tests exist only so
+	cmake -S tools -B "$out" -DMROCE_TESTS=ON -DMROCE_SANITIZE=ON \
+		>"$logs/clang-tidy-user" 2>&1 || rc=$?
 	if [ $rc = 0 ]; then
 		# shellcheck disable=SC2016 # expanded by the inner shell
 		sed -n 's/^ *"file": "\(.*\)",\?$/\1/p' "$out/compile_commands.json" |
