@@ -31,6 +31,7 @@ mkdir -p "/usr/lib/modules/$rel"
 mount --bind "$LAB_MODULES" "/usr/lib/modules/$rel"
 
 cd "$LAB_ROOT" || exit
+: >/run/lab/began # run.sh boots no second time
 if [ "$LAB_INTERACTIVE" = yes ]; then
 	stty -F /dev/ttyS1 sane
 	setsid -c bash /run/lab/job </dev/ttyS1
