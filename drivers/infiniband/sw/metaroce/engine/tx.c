@@ -355,7 +355,7 @@ void mroce_econn_pump_work(struct work_struct *work)
 
 int mroce_tx_init(void)
 {
-	tx_wq = alloc_workqueue("metaroce_tx", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	tx_wq = alloc_workqueue("metaroce_tx", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	return tx_wq ? 0 : -ENOMEM;
 }
 
