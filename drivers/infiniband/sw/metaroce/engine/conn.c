@@ -235,7 +235,6 @@ static void end_both(struct mroce_econn *econn, bool mine, struct mroce_econn *t
 void mroce_econn_unlist(struct mroce_econn *econn)
 {
 	struct mroce_econn *twin;
-
 	bool mine, its = false;
 
 	spin_lock_bh(&econn->dev->conns_lock);

@@ -59,7 +59,7 @@ void mroce_engine_qp_disconnect(struct mroce_qp *qp);
  */
 void mroce_engine_qp_kick(struct mroce_qp *qp);
 
-/* What rdma resource show -d tells of an RC QP. */
+/* What rdma -d -d resource show tells of an RC QP. */
 struct mroce_stream_info {
 	u32 cid;		/* of the connection */
 	u8 conn_state;		/* enum mroce_conn_state */

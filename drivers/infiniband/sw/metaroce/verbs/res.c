@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* `rdma resource show -d`: what a queue waits for, for who looks into a program that hangs. */
+/* `rdma -d -d resource show`: what a queue waits for, for who looks into a program that hangs. */
 #include <rdma/restrack.h>
 
 #include "../engine/engine.h"
