@@ -9,11 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
-#include <sstream>
 #include <thread>
-#include <vector>
 
+#include "mappings.h"
 #include "negative_tests.h"
 
 namespace mroce::verify {
@@ -36,30 +34,13 @@ int RingDoorbell(const ibv_qp* qp) {
   return write(qp->context->cmd_fd, &c, sizeof(c)) < 0 ? errno : 0;
 }
 
-// The indices of a ring of metaroce, as include/uapi/rdma/metaroce-abi.h has them.
-struct RingIndices {
-  volatile uint32_t* producer;
-  volatile uint32_t* consumer;
-};
+volatile uint32_t& Word(const Mapping& m, size_t at) { return *reinterpret_cast<uint32_t*>(m.at + at); }
 
 // Whose code polls the CQs? The device's name is the user's choice.
 bool IsMetaroce(const Device& d) {
   Dl_info info{};
   return dladdr(reinterpret_cast<void*>(d.context->ops.poll_cq), &info) && info.dli_fname &&
          std::string(info.dli_fname).find("libmetaroce") != std::string::npos;
-}
-
-std::vector<RingIndices> Rings() {
-  std::vector<RingIndices> rings;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("uverbs") == std::string::npos) continue;
-    std::istringstream in(line);
-    uintptr_t at = 0;
-    in >> std::hex >> at;
-    rings.push_back({reinterpret_cast<uint32_t*>(at), reinterpret_cast<uint32_t*>(at + 128)});
-  }
-  return rings;
 }
 
 // Zero-length WRITEs, signalled; nobody polls. Stops at @count, or when the queue stays full.
@@ -121,15 +102,16 @@ void SendIndexBack(NegativeEnv& env) {
   for (uint32_t i = 0; i < kPosted; i++)
     Check(!PostOne(p.a.qp.get(), Request(IBV_WR_SEND, i, &s, 1)), "posting failed");
   uint32_t moved = 0;
-  for (const RingIndices& r : Rings()) {
-    if (*r.producer != kPosted || *r.consumer != 0) continue;
+  for (const Mapping& m : DeviceMappings()) {
+    volatile uint32_t& producer = Word(m, kRingProducer);
+    if (producer != kPosted || Word(m, kRingConsumer) != 0) continue;
     moved++;
     for (const uint32_t back : {1u, kPosted, 0x80000000u}) {
-      *r.producer = kPosted - back;
+      producer = kPosted - back;
       const int rc = RingDoorbell(p.a.qp.get());
       Check(rc == EINVAL, fmt::format("the index went back by {}: {} instead of EINVAL", back, rc));
     }
-    *r.producer = kPosted;
+    producer = kPosted;
   }
   Check(moved > 0, "the send queue's ring was not found");
   Check(!RingDoorbell(p.a.qp.get()), "the index is right again, and still refused");

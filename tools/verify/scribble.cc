@@ -17,12 +17,11 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <fstream>
-#include <sstream>
 #include <thread>
 #include <vector>
 
 #include "loopback.h"
+#include "mappings.h"
 #include "oob.h"
 #include "rng.h"
 
@@ -33,31 +32,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kRound = std::chrono::milliseconds(1000);
 
-constexpr size_t kIndices[] = {0, 128};  // where a ring of ours has its producer and its consumer
-
-struct Mapping {
-  uint8_t* at;
-  size_t length;
-  bool was_read_only;
-};
-
 // Shared with the parent, which reads it after the child's end, however that came.
 struct Tally {
   std::atomic<uint64_t> mappings, pages, read_only, opened, words, posts, polls, completions;
 };
 
-std::vector<Mapping> DeviceMappings(Tally* tally) {
+// Those that can be written to, if need be after their protection was lifted.
+std::vector<Mapping> Writable(Tally* tally) {
   std::vector<Mapping> found;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("uverbs") == std::string::npos) continue;
-    std::istringstream in(line);
-    uintptr_t from = 0, to = 0;
-    char dash = 0;
-    std::string rights;
-    in >> std::hex >> from >> dash >> to >> rights;
-    auto* at = reinterpret_cast<uint8_t*>(from);
-    Mapping m{at, to - from, rights.find('w') == std::string::npos};
+  for (const Mapping& m : DeviceMappings()) {
     if (m.was_read_only) {
       tally->read_only++;
       if (mprotect(m.at, m.length, PROT_READ | PROT_WRITE)) continue;
@@ -96,7 +79,7 @@ void WriteGarbage(const Mapping& m, Rng& rng, Tally* tally) {
     *reinterpret_cast<volatile uint32_t*>(m.at + rng.Below(64) * 4) = static_cast<uint32_t>(Garbage(rng));
     tally->words++;
   } else if (dice < 13) {  // an index moves a little, and as often back over what is under way
-    auto* index = reinterpret_cast<volatile uint32_t*>(m.at + kIndices[rng.Below(2)]);
+    auto* index = reinterpret_cast<volatile uint32_t*>(m.at + (rng.OneIn(2) ? kRingProducer : kRingConsumer));
     *index = *index + static_cast<uint32_t>(rng.Below(65)) - 32;
     tally->words++;
   } else if (dice < 15) {  // flip a bit
@@ -142,7 +125,7 @@ void Poll(Pair& p, Tally* tally) {
   Device device = OpenDevice(o.device, o.ib_port, o.gid_index, o.ipv6);
   std::deque<Pair> pairs;
   for (int i = 0; i < 3; i++) pairs.emplace_back(&device, &device);
-  const std::vector<Mapping> mappings = DeviceMappings(tally);
+  const std::vector<Mapping> mappings = Writable(tally);
   if (mappings.empty()) _exit(3);
   const auto until = Clock::now() + kRound;  // setting up may take longer than that
   std::thread poster([&] {
