@@ -59,6 +59,17 @@ run_pair() {
 	[ $rc = 0 ] && [ $src = 0 ]
 }
 
+# show_ends WHO FILE: the first lines (an unbuffered stderr comes before all of stdout) and the last
+show_ends() {
+	awk -v who="$1" '{ line[NR] = $0 } END {
+		for (i = 1; i <= NR; i++)
+			if (i <= 12 || i > NR - 12)
+				print "# " who " | " line[i]
+			else if (i == 13)
+				print "# " who " | [...]"
+	}' "$2"
+}
+
 check_pair() {
 	local name=$1
 	shift
@@ -67,8 +78,8 @@ check_pair() {
 		return
 	fi
 	nok "$name"
-	tail -12 "$scratch/client" | sed 's/^/# client | /'
-	tail -12 "$scratch/server" | sed 's/^/# server | /'
+	show_ends client "$scratch/client"
+	show_ends server "$scratch/server"
 }
 
 # check_perftest NAME SERVER_HOST CLIENT_HOST ADDRESS PROGRAM [argument...]:
