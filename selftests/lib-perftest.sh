@@ -8,6 +8,7 @@ perftest_bw=(ib_write_bw ib_read_bw ib_send_bw "ib_send_bw -c UD")
 # shellcheck disable=SC2034
 perftest_lat=(ib_write_lat ib_read_lat ib_send_lat "ib_send_lat -c UD")
 perftest_all_q=2	# QPs where -q meets -a
+perftest_all_n=20	# ... and turns
 perftest_version=$(dpkg-query -W -f '${Version}' perftest)
 
 # perftest_run TEST FLAGS: one run between a and b. A combination that a program
@@ -25,7 +26,7 @@ perftest_run() {
 	_perftest_done[$test $flags]=1
 	args=" $flags "
 	case $args in
-	*" -a "*"-q "*) n=20 q=$perftest_all_q ;;
+	*" -a "*"-q "*) n=$perftest_all_n q=$perftest_all_q ;;
 	*" -a "* | *" -q "*) n=20 ;; # -a: 16 MiB each
 	esac
 	case $test:$args in

@@ -163,6 +163,31 @@ TEST(retry, exhausted)
 	EXPECT_LT(w.now - start, 60 * kMs);
 }
 
+/* However long a far peer was away: soon after it is back, work goes on. */
+TEST(retry, comes_back_soon)
+{
+	World w({ .seed = 22, .link = { .delay = 10 * kMs } });
+	End *a, *b;
+	std::tie(a, b) = w.connect();
+	u64 back;
+
+	w.side[1].region(kKey, kBase, 100000);
+	a->s.attr.timeout_ns = 0;
+	w.up();
+	a->write(kBase, kKey, pattern(1, 100));
+	a->kick();
+	ASSERT_TRUE(w.run([&] { return idle(a); }));
+	w.set_link([](LinkCfg &l) { l.down = true; });
+	a->write(kBase, kKey, pattern(2, 50000));
+	a->kick();
+	w.run_for(20 * kSec);
+	w.set_link([](LinkCfg &l) { l.down = false; });
+	back = w.now;
+	ASSERT_TRUE(w.run([&] { return idle(a); }));
+	EXPECT_FALSE(a->failed);
+	EXPECT_LT(w.now - back, 300 * kMs);
+}
+
 /* An outage shorter than that is survived. */
 TEST(retry, outage)
 {

@@ -17,6 +17,7 @@
 #define SUSPECT_PROBES		2
 #define FAILED_PROBES		3
 #define MAX_BACKOFF		7
+#define MAX_PAUSE		(200 * MROCE_NSEC_PER_MSEC)
 #define REO_MAX_STEPS		8	/* tolerance of two round-trip times */
 #define REO_LIFE_RTTS		64
 #define RTT_MAX_US		(10 * 1000 * 1000)
@@ -111,6 +112,17 @@ u64 mroce_path_pto(const struct mroce_conn *c, const struct mroce_path *p)
 	return max_t(u64, pto, c->cfg.probe_floor);
 }
 
+/*
+ * Until the next probe. The pause grows, but not so far that a few lost probes in a row, which
+ * random loss makes now and then, use up a stream's time.
+ */
+static u64 probe_pause(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	u64 pto = mroce_path_pto(c, p);
+
+	return max_t(u64, pto, min_t(u64, pto << min_t(u32, p->probes, MAX_BACKOFF), MAX_PAUSE));
+}
+
 static u64 reo_window(const struct mroce_path *p)
 {
 	return usec(p->srtt_us) * p->reo_steps / 4;
@@ -131,8 +143,7 @@ void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
 			p->probe_at = MROCE_NEVER;
 		return;
 	}
-	p->probe_at = max_t(u64, p->last_sent, p->ack_at) +
-		      (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+	p->probe_at = max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
 	r = mroce_rec(c, p->head);
 	if (p->reo_steps && mroce_lt(r->pseq, p->acked_high))
 		p->probe_at = min_t(u64, p->probe_at, loss_deadline(p, r));
@@ -365,7 +376,7 @@ static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	if (p->probes >= FAILED_PROBES && another_lives(c, p))
 		fail_path(c, p, now);
 	else
-		p->probe_at = now + (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+		p->probe_at = now + probe_pause(c, p);
 }
 
 void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
@@ -380,7 +391,7 @@ void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
 		c->probes_due = true;
 		if (p->probes < 255)
 			p->probes++;
-		p->probe_at = now + (mroce_path_pto(c, p) << min_t(u32, p->probes, MAX_BACKOFF));
+		p->probe_at = now + probe_pause(c, p);
 		return;
 	}
 	if (p->head == MROCE_NONE) {

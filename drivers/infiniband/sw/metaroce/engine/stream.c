@@ -4,8 +4,12 @@
 
 #include "internal.h"
 
-/* IBTA 9.7.6.1.3: 4.096 us * 2^timeout. No device tries faster than this floor. */
-#define TIMEOUT_FLOOR	(16 * NSEC_PER_MSEC)
+/*
+ * IBTA 9.7.6.1.3: a try lasts from 4.096 us * 2^timeout to four times that. Ours, on hosts that
+ * may be busy, lasts as long as it may, and never less than the floor.
+ */
+#define TIMEOUT_UNIT	(4 * 4096ULL)
+#define TIMEOUT_FLOOR	(64 * NSEC_PER_MSEC)
 
 /* IBTA table 45, in us: what the 5-bit RNR NAK timer field means. */
 static const u32 rnr_us[32] = {
@@ -19,7 +23,7 @@ static void set_attr(struct mroce_qp *qp, struct mroce_stream *s)
 	const struct ib_qp_attr *a = &qp->attr;
 
 	s->attr.timeout_ns = a->timeout & 31 ?
-			     max_t(u64, 4096ULL << (a->timeout & 31), TIMEOUT_FLOOR) : 0;
+			     max_t(u64, TIMEOUT_UNIT << (a->timeout & 31), TIMEOUT_FLOOR) : 0;
 	s->attr.retry_cnt = a->retry_cnt;
 	s->attr.rnr_retry = a->rnr_retry;
 	s->attr.rnr_delay_us = rnr_us[a->min_rnr_timer & 31];
