@@ -305,7 +305,6 @@ struct mroce_path {
 struct mroce_rxpath {
 	u32 highest;
 	bool seen;
-	bool dirty;		/* has news for the next acknowledgment */
 	u16 ce, spurious;
 	u64 highest_at;
 	u64 bitmap[MROCE_BITMAP_WORDS];
@@ -369,7 +368,8 @@ struct mroce_txpkt {
 
 /* Consecutive packets of one path, all but the last of one length. */
 struct mroce_burst {
-	struct mroce_path *path;
+	u16 path;
+	u16 sport;		/* UDP source port */
 	u32 count;
 	u32 max_count;		/* in: no more than this */
 	u32 lane;		/* in: the local queue it will leave by (a CPU, say) */
@@ -429,17 +429,24 @@ struct mroce_core_ops {
 	 */
 	void (*failed)(struct mroce_stream *s, u32 index, struct mroce_txmsg *m,
 		       enum mroce_fail why, u8 nak);
+	/*
+	 * More is under way than there is room to note: c->want_window, c->want_paths. Allocate
+	 * mroce_txmem_size() bytes where one may sleep, and call mroce_conn_grow(), or, if there are
+	 * none, mroce_conn_no_growth().
+	 */
+	void (*grow)(struct mroce_conn *c);
 	/* OPEN for (dst_qpn, src_qpn) came. Return: the stream, bound to @c, or NULL. */
 	struct mroce_stream *(*find_stream)(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn);
 	/* Same, by our handle. */
 	struct mroce_stream *(*by_handle)(struct mroce_conn *c, u32 handle);
 };
 
-#define MROCE_MAX_PATHS		16
-#define MROCE_WINDOW		4096	/* packets ahead of the oldest; a power of two */
+#define MROCE_MAX_PATHS		512	/* that a peer may use: 255 packets each */
+#define MROCE_INIT_PATHS	16	/* with room in a sender from the start */
+#define MROCE_WINDOW		4096	/* packets ahead of the oldest, at first; a power of two */
+#define MROCE_MAX_WINDOW	262144	/* ... that a receiver takes, and a sender grows to */
 #define MROCE_HOLD_POOL		1024	/* packets held out of order */
 #define MROCE_MSG_POOL		1024	/* messages incomplete or out of order */
-#define MROCE_PIECES		(2 * MROCE_WINDOW)	/* refused ones and the window */
 
 /* A packet of the connection that is not acknowledged yet. */
 struct mroce_txrec {
@@ -525,17 +532,31 @@ struct mroce_conn {
 	struct list_head active;	/* streams with something to cut */
 	struct list_head timed;		/* streams with a deadline */
 	u64 timed_at;			/* no stream's deadline is earlier */
-	struct mroce_path paths[MROCE_MAX_PATHS];
-	u32 npaths, last_path;
+	u64 paths_at;			/* nor any path's */
+	void *txmem;			/* tx, pieces and paths; grow.c */
+	struct mroce_path *paths;	/* room for max_paths of them */
+	u32 npaths, max_paths, last_path;
+	u32 nactive;			/* of them, in MROCE_PATH_ACTIVE */
+	u64 open[MROCE_MAX_PATHS / 64];	/* paths that may have room; others have none */
 	bool probes_due;		/* some path's want_probe */
+	bool growing;			/* ops->grow() was called and not answered */
+	u32 want_window, want_paths;	/* what it is to bring */
+	u32 peer_window, peer_paths;	/* what the peer takes */
+	u64 grow_at;			/* not again before */
+	/* how fast the peer takes it all: bandwidth, grow.c */
+	u64 delivered;			/* packets ever acknowledged */
+	u64 bw_at, bw_delivered;	/* when the measurement began, and @delivered then */
+	u32 bdp;			/* packets that fill the way, by the best of late */
+	u64 bdp_at;
 	u32 lane, want;			/* of the burst being made: b->lane, b->max_count */
 	u64 alive_at;			/* last time anything of ours was acknowledged */
-	struct mroce_txrec *tx;		/* MROCE_WINDOW of them */
+	struct mroce_txrec *tx;		/* as many as @window */
+	u32 window;			/* a power of two */
 	u32 cpn_base, cpn_next;
 	u32 resend, resend_tail;	/* packets to be sent again first */
 	u32 resend_count;
 	u64 rng;			/* xorshift: source ports */
-	struct mroce_piece *pieces;	/* MROCE_PIECES of them */
+	struct mroce_piece *pieces;	/* 2 * @window: refused ones, and what may be */
 	u32 piece_free, pieces_used;
 
 	/* receiving */
@@ -543,6 +564,8 @@ struct mroce_conn {
 	u64 *voided;			/* ... refused; of the window and the one before */
 	u32 rx_base;
 	struct mroce_rxpath rxpaths[MROCE_MAX_PATHS];
+	u64 rxdirty[MROCE_MAX_PATHS / 64];	/* of them, with news for an acknowledgment */
+	u32 rxdirty_from;		/* the first that the next one reports */
 	struct mroce_rxpkt *hold_free;
 	struct mroce_rxpkt *hold_mem;
 	u32 hold_used;
@@ -563,15 +586,37 @@ struct mroce_conn {
 /* Bytes that mroce_conn_init() wants behind the struct. */
 size_t mroce_conn_mem(void);
 
+/* Bytes that the sender's records of @window packets and of @paths take. */
+size_t mroce_txmem_size(u32 window, u32 paths);
+
+/**
+ * mroce_conn_grow - more room for packets under way
+ * @mem: mroce_txmem_size(@window, @paths) zeroed bytes, 8-byte aligned; the connection's from now
+ * @window: packets, a power of two; @window and @paths are no less than it has
+ * @paths: paths
+ *
+ * Moves all records: some milliseconds for the largest. Return: the memory it had before, for the
+ * caller to free. Afterwards there may be something to send.
+ */
+void *mroce_conn_grow(struct mroce_conn *c, void *mem, u32 window, u32 paths);
+
+/* ops->grow() found no memory: it is asked again a while later. */
+void mroce_conn_no_growth(struct mroce_conn *c, u64 now);
+
 /**
  * mroce_conn_init - make a connection
  * @c: zeroed
  * @mem: mroce_conn_mem() zeroed bytes, 8-byte aligned, that live as long
+ * @txmem: mroce_txmem_size(MROCE_WINDOW, MROCE_INIT_PATHS) likewise, until mroce_conn_grow()
  * @cfg: copied
  * @seed: random, for source ports
  */
-void mroce_conn_init(struct mroce_conn *c, void *mem, const struct mroce_core_ops *ops,
-		     const struct mroce_conn_cfg *cfg, u32 cid, u64 seed);
+void mroce_conn_init(struct mroce_conn *c, void *mem, void *txmem,
+		     const struct mroce_core_ops *ops, const struct mroce_conn_cfg *cfg, u32 cid,
+		     u64 seed);
+
+/* What the peer's handshake says it takes. Before mroce_conn_up(); without it, the least. */
+void mroce_conn_peer_limits(struct mroce_conn *c, u32 window, u32 paths);
 
 void mroce_cfg_default(struct mroce_conn_cfg *cfg);
 

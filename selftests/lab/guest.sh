@@ -204,7 +204,9 @@ route() {
 	local h=$1 prefix=$2 fam=-4 hops=() gw
 	shift 2
 	case $prefix in *:*) fam=-6 ;; esac
-	for gw; do hops+=(nexthop via "$gw"); done
+	if [ $# = 1 ]; then hops=(via "$1"); else
+		for gw; do hops+=(nexthop via "$gw"); done
+	fi
 	_ip "$h" $fam route replace "$prefix" "${hops[@]}"
 }
 

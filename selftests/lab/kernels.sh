@@ -13,6 +13,7 @@
 #
 # kernels.sh --source FILE...: unpacks FILEs (paths in the kernel tree) of
 # linux-source-6.12 into $CACHE/linux-source, for the linters.
+# kernels.sh --whole-source DIR: unpacks all of it into DIR.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
@@ -126,34 +127,43 @@ kbuild_of() {
 	esac
 }
 
-fetch_source() {
-	local want=() f tmp
-	for f; do [ -e "$CACHE/linux-source/$f" ] || want+=("linux-source-6.12/$f"); done
-	[ ${#want[@]} -gt 0 ] || return 0
+# unpack_source WHAT DIR [FILE...]: FILEs of linux-source-6.12, or all of it, into DIR
+unpack_source() {
+	local what=$1 dir=$2 tmp
+	shift 2
 	apt_update
-	mkdir -p "$CACHE/linux-source"
+	mkdir -p "$dir"
 	tmp=$(mktemp -d "$CACHE/.source.XXXXXX")
 	# shellcheck disable=SC2064 # expand now
 	trap "rm -rf '$tmp'" EXIT
-	say "downloading linux-source-6.12 for: $*"
+	say "downloading linux-source-6.12 for $what"
 	(cd "$tmp" && private_apt download linux-source-6.12) \
 		>"$state/download.log" 2>&1 ||
 		{ cat "$state/download.log" >&2; die "download failed"; }
 	dpkg --fsys-tarfile "$tmp"/*.deb |
 		tar -xO ./usr/src/linux-source-6.12.tar.xz >"$tmp/source.tar.xz"
-	xz -T0 -dc "$tmp/source.tar.xz" |
-		tar -x -C "$CACHE/linux-source" --strip-components=1 "${want[@]}"
+	xz -T0 -dc "$tmp/source.tar.xz" | tar -x -C "$dir" --strip-components=1 "$@"
 	rm -rf "$tmp"
 	trap - EXIT
+}
+
+fetch_source() {
+	local want=() f
+	for f; do [ -e "$CACHE/linux-source/$f" ] || want+=("linux-source-6.12/$f"); done
+	[ ${#want[@]} = 0 ] || unpack_source "$*" "$CACHE/linux-source" "${want[@]}"
 }
 
 mkdir -p "$CACHE"
 exec 9>"$CACHE/.kernels.lock"
 flock 9
-if [ "${1:-}" = --source ]; then
+case ${1:-} in
+--source)
 	shift
 	fetch_source "$@"
-else
+	;;
+--whole-source) unpack_source "a kernel of our own" "$2" ;;
+*)
 	[ $# -gt 0 ] || set -- $KERNELS
 	for v; do fetch_kernel "$v"; done
-fi
+	;;
+esac

@@ -3,8 +3,8 @@
 # LAB: timeout=7200 mem=8192 long=yes
 #
 # Every combination of the flags of perftest's programs; 20-perftest.sh runs a
-# pairwise cover of them. -a with 64 QPs moves 1 GiB a turn and direction: as few
-# turns as perftest takes (5), and MTU 9000.
+# pairwise cover of them. -a with 64 QPs moves 1 GiB a turn and direction: it has as few
+# turns as perftest takes (5), and where a third flag joins these two, 4 QPs.
 #
 #   a eth0 (ma) ======== eth0 (mb) b
 . "$LAB_DIR/guest.sh"
@@ -15,6 +15,7 @@ mroce_load || skip_all "no module was built for $LAB_KERNEL"
 pair_limit=900
 perftest_all_q=64
 perftest_all_n=5
+perftest_all_q_more=4
 two_hosts 9000 || { nok "two hosts"; exit 1; }
 
 # product FLAG...: every subset, a line each

@@ -12,7 +12,6 @@
 namespace mroce::inject {
 
 using verify::Check;
-using verify::SetupError;
 
 namespace {
 
@@ -29,8 +28,8 @@ Bytes EncodeData(mroce_hdr header, std::span<const uint8_t> payload) {
 
 Bench::Bench(const std::string& sender, const std::string& target, const std::string& netns,
              const std::string& netdev, uint32_t streams)
-    : sender_(verify::OpenDevice(sender, 1, -1, false)),
-      target_(verify::OpenDevice(target, 1, -1, false)),
+    : sender_(OpenDevice(sender, 1, -1, false)),
+      target_(OpenDevice(target, 1, -1, false)),
       wire_(netns, netdev) {
   for (uint32_t i = 0; i < streams; i++) {
     Stream s;

@@ -51,12 +51,12 @@ class Bench {
   void ResetSent() { sent_ = 0; }
 
   const Route& route() const { return route_; }
-  verify::Device& target() { return target_; }
+  Device& target() { return target_; }
 
  private:
   void Learn();
 
-  verify::Device sender_, target_;
+  Device sender_, target_;
   Wire wire_;
   Route route_;
   std::vector<Stream> streams_;

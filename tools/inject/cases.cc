@@ -201,16 +201,16 @@ void DatagramTruncated(Bench& b) {
 void DatagramForRc(Bench& b) { b.Send(Datagram(b.first().pair->b.qp->qp_num, 1, 64, 64)); }
 void DatagramWrongKey(Bench& b) {
   constexpr uint32_t kKey = 0x1234;
-  verify::Device& d = b.target();
-  verify::CqPtr cq(ibv_create_cq(d.context.get(), 16, nullptr, nullptr, 0));
+  Device& d = b.target();
+  CqPtr cq(ibv_create_cq(d.context.get(), 16, nullptr, nullptr, 0));
   ibv_qp_init_attr a{};
   a.send_cq = a.recv_cq = cq.get();
   a.qp_type = IBV_QPT_UD;
   a.cap = {4, 4, 1, 1, 0};
-  verify::QpPtr qp(ibv_create_qp(d.pd.get(), &a));
+  QpPtr qp(ibv_create_qp(d.pd.get(), &a));
   verify::Check(cq && qp, "no UD QP could be made");
-  verify::UdToRts(qp.get(), d, kKey, 0);
-  verify::Region memory(d, 4096, IBV_ACCESS_LOCAL_WRITE);
+  UdToRts(qp.get(), d, kKey, 0);
+  Region memory(d, 4096, IBV_ACCESS_LOCAL_WRITE);
   verify::Poison(memory.data(), memory.size());
   const ibv_sge into = verify::Sge(memory, 0, 4096);
   verify::Check(!verify::PostReceive(qp.get(), 1, &into, 1), "ibv_post_recv failed");

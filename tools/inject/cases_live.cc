@@ -50,7 +50,7 @@ void UnaskedAnswer(Bench& b) {
 }
 
 // A request into memory that it may not touch, on a stream of its own.
-void Request(Bench& b, uint8_t op, uint32_t key, uint64_t (*place)(const verify::Region&), uint32_t length = kLength) {
+void Request(Bench& b, uint8_t op, uint32_t key, uint64_t (*place)(const Region&), uint32_t length = kLength) {
   Stream& s = b.Fresh();
   mroce_hdr h = b.Forge(s, op);
   h.rkey = s.header.rkey ^ key;
@@ -61,12 +61,12 @@ void Request(Bench& b, uint8_t op, uint32_t key, uint64_t (*place)(const verify:
   h.swap = 1;
   b.SendData(h, op == MROCE_OP_WRITE ? Poisonous(length) : Bytes());
 }
-uint64_t Inside(const verify::Region& r) { return r.address() + 1024; }
-uint64_t Behind(const verify::Region& r) { return r.address() + r.size(); }
-uint64_t OverTheEnd(const verify::Region& r) { return r.address() + r.size() - 8; }
-uint64_t Before(const verify::Region& r) { return r.address() - 8; }
-uint64_t Wrapping(const verify::Region&) { return ~uint64_t{0} - 7; }
-uint64_t Zero(const verify::Region&) { return 0; }
+uint64_t Inside(const Region& r) { return r.address() + 1024; }
+uint64_t Behind(const Region& r) { return r.address() + r.size(); }
+uint64_t OverTheEnd(const Region& r) { return r.address() + r.size() - 8; }
+uint64_t Before(const Region& r) { return r.address() - 8; }
+uint64_t Wrapping(const Region&) { return ~uint64_t{0} - 7; }
+uint64_t Zero(const Region&) { return 0; }
 
 void WriteWrongKey(Bench& b) { Request(b, MROCE_OP_WRITE, kWrongKey, Inside); }
 void WriteBehind(Bench& b) { Request(b, MROCE_OP_WRITE, 0, Behind); }

@@ -22,7 +22,6 @@ namespace mroce::inject {
 
 namespace {
 
-using verify::SetupError;
 
 constexpr size_t kEthernet = 14, kIp = 20, kUdp = 8;
 constexpr size_t kLargest = 65536 + kEthernet;

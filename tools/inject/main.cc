@@ -17,7 +17,6 @@ namespace mroce::inject {
 namespace {
 
 using verify::Problem;
-using verify::SetupError;
 
 struct Tap {
   int number = 0, failed = 0;

@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     return mroce::verify::Main(argc, argv);
-  } catch (const mroce::verify::VerifyError& e) {
+  } catch (const mroce::VerifyError& e) {
     fmt::print(stderr, "metaroce-verify: FAILED: {}\n", e.what());
     return 1;
   } catch (const std::exception& e) {

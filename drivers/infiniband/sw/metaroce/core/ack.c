@@ -56,14 +56,14 @@ static void add_paths(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 	u32 i;
 
 	a->npaths = 0;
-	for (i = 0; i < MROCE_MAX_PATHS && a->npaths < MROCE_ACK_MAX_PATHS; i++) {
-		struct mroce_rxpath *p = &c->rxpaths[i];
-		struct mroce_ack_path *b;
+	/* round: none waits for ever while others always have news */
+	while (a->npaths < MROCE_ACK_MAX_PATHS &&
+	       mroce_bit_next(c->rxdirty, MROCE_MAX_PATHS, c->rxdirty_from, &i)) {
+		const struct mroce_rxpath *p = &c->rxpaths[i];
+		struct mroce_ack_path *b = &a->paths[a->npaths++];
 
-		if (!p->dirty)
-			continue;
-		p->dirty = false;
-		b = &a->paths[a->npaths++];
+		c->rxdirty[i / 64] &= ~(1ULL << (i % 64));
+		c->rxdirty_from = (i + 1) % MROCE_MAX_PATHS;
 		b->path = i;
 		b->ce = p->ce;
 		b->highest = p->highest;
@@ -129,9 +129,8 @@ bool mroce_conn_next_ack(struct mroce_conn *c, struct mroce_ack *a, u64 now)
 	c->ack_now = false;
 	c->ack_urgent = false;
 	c->ack_batches = 0;
-	for (i = 0; i < MROCE_MAX_PATHS; i++)
-		if (c->rxpaths[i].dirty)
-			c->ack_now = true;
+	if (mroce_bit_next(c->rxdirty, MROCE_MAX_PATHS, 0, &i))
+		c->ack_now = true;
 	if (a->nstreams == MROCE_ACK_MAX_STREAMS && !list_empty(&c->newsy))
 		c->ack_now = true;
 	mroce_cnt(c, MROCE_CNT_TX_ACKS);

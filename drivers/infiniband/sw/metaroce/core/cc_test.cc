@@ -97,12 +97,12 @@ TEST(sched, earliest_and_state)
 	EXPECT_EQ(seen.size(), c.npaths) << "equals take turns";
 	c.paths[2].cwnd = 100;
 	EXPECT_EQ(c.sched->pick(&c, w.now)->id, 2u);
-	c.paths[2].state = MROCE_PATH_SUSPECT;
+	mroce_path_set_state(&c, &c.paths[2], MROCE_PATH_SUSPECT);
 	EXPECT_NE(c.sched->pick(&c, w.now)->id, 2u);
 	for (u32 i = 0; i < c.npaths; i++)
-		c.paths[i].state = MROCE_PATH_PROBING;
+		mroce_path_set_state(&c, &c.paths[i], MROCE_PATH_PROBING);
 	EXPECT_EQ(c.sched->pick(&c, w.now), nullptr);
-	c.paths[1].state = MROCE_PATH_SUSPECT;
+	mroce_path_set_state(&c, &c.paths[1], MROCE_PATH_SUSPECT);
 	EXPECT_EQ(c.sched->pick(&c, w.now)->id, 1u);
 	c.paths[1].cwnd = 1;
 	c.paths[1].inflight = 1;

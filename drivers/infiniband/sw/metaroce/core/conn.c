@@ -2,7 +2,7 @@
 /* A connection: one pair of devices, many streams above, many paths below. */
 #include "internal.h"
 
-#define CLAIMED_WORDS	(MROCE_WINDOW / 64)
+#define CLAIMED_WORDS	(MROCE_MAX_WINDOW / 64)
 
 static const struct mroce_conn_cfg default_cfg = {
 	.probe_floor = 500 * MROCE_NSEC_PER_USEC,
@@ -19,8 +19,7 @@ static const struct mroce_conn_cfg default_cfg = {
 
 size_t mroce_conn_mem(void)
 {
-	return MROCE_WINDOW * sizeof(struct mroce_txrec) + 3 * CLAIMED_WORDS * sizeof(u64) +
-	       MROCE_PIECES * sizeof(struct mroce_piece) +
+	return 3 * CLAIMED_WORDS * sizeof(u64) +
 	       MROCE_HOLD_POOL * sizeof(struct mroce_rxpkt) +
 	       MROCE_MSG_POOL * sizeof(struct mroce_rxmsg);
 }
@@ -43,8 +42,7 @@ static void init_pools(struct mroce_conn *c, void *mem)
 {
 	u32 i;
 
-	c->tx = mem;
-	c->claimed = (u64 *)(c->tx + MROCE_WINDOW);
+	c->claimed = mem;
 	c->voided = c->claimed + CLAIMED_WORDS;
 	c->hold_mem = (struct mroce_rxpkt *)(c->voided + 2 * CLAIMED_WORDS);
 	c->msg_mem = (struct mroce_rxmsg *)(c->hold_mem + MROCE_HOLD_POOL);
@@ -57,13 +55,11 @@ static void init_pools(struct mroce_conn *c, void *mem)
 		c->msg_free = &c->msg_mem[i];
 	}
 	c->msg_left = MROCE_MSG_POOL;
-	c->pieces = (struct mroce_piece *)(c->msg_mem + MROCE_MSG_POOL);
-	for (i = 0; i < MROCE_PIECES; i++)
-		c->pieces[i].next = i + 1 < MROCE_PIECES ? i + 1 : MROCE_NONE;
 }
 
-void mroce_conn_init(struct mroce_conn *c, void *mem, const struct mroce_core_ops *ops,
-		     const struct mroce_conn_cfg *cfg, u32 cid, u64 seed)
+void mroce_conn_init(struct mroce_conn *c, void *mem, void *txmem,
+		     const struct mroce_core_ops *ops, const struct mroce_conn_cfg *cfg, u32 cid,
+		     u64 seed)
 {
 	c->ops = ops;
 	c->cc = &mroce_cc_default;
@@ -73,25 +69,28 @@ void mroce_conn_init(struct mroce_conn *c, void *mem, const struct mroce_core_op
 	c->rng = seed | 1;
 	c->state = MROCE_CONN_CONNECTING;
 	c->timed_at = MROCE_NEVER;
+	c->paths_at = MROCE_NEVER;
 	c->resend = MROCE_NONE;
 	INIT_LIST_HEAD(&c->active);
 	INIT_LIST_HEAD(&c->timed);
 	INIT_LIST_HEAD(&c->newsy);
 	init_pools(c, mem);
+	mroce_txmem_init(c, txmem);
 }
 
 void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now)
 {
 	struct mroce_stream *s, *tmp;
-	u32 i;
+	u32 paths;
 
 	if (c->state != MROCE_CONN_CONNECTING)
 		return;
 	c->state = MROCE_CONN_UP;
 	c->peer_cid = peer_cid;
-	c->npaths = clamp_t(u32, c->cfg.paths, 1, MROCE_MAX_PATHS);
-	for (i = 0; i < c->npaths; i++)
-		mroce_path_init(c, i, rtt_us, now);
+	c->bw_at = now;
+	paths = clamp_t(u32, c->cfg.paths, 1, min_t(u32, c->max_paths, c->peer_paths));
+	while (c->npaths < paths)
+		mroce_path_add(c, rtt_us, now);
 	mroce_cnt(c, MROCE_CNT_CONN_UP);
 	list_for_each_entry_safe(s, tmp, &c->timed, timed)
 		if (s->state == MROCE_STREAM_OPENING)
@@ -144,7 +143,7 @@ static u32 peek_resend(struct mroce_conn *c, u64 now)
 }
 
 /* Deficit round robin over streams, in bytes (RFC 8290 4.1's shape). */
-static u32 cut_next(struct mroce_conn *c)
+static u32 cut_next(struct mroce_conn *c, u64 now)
 {
 	u32 looked = 0;
 
@@ -152,10 +151,12 @@ static u32 cut_next(struct mroce_conn *c)
 		struct mroce_stream *s = list_first_entry(&c->active, struct mroce_stream, active);
 		u32 cpn;
 
-		if (mroce_tx_room(c) <= MROCE_CTRL_RESERVE)
+		if (mroce_tx_room(c) <= MROCE_CTRL_RESERVE) {
+			mroce_want_window(c, now);
 			return MROCE_NONE;
-		/* whatever is in flight may be refused: MROCE_PIECES must hold it */
-		if (c->pieces_used > MROCE_PIECES - MROCE_WINDOW && s->refused == MROCE_NONE) {
+		}
+		/* whatever is in flight may be refused: conn->pieces must hold it */
+		if (c->pieces_used > c->window && s->refused == MROCE_NONE) {
 			if (looked++ == c->pieces_used)
 				return MROCE_NONE;
 			list_move_tail(&s->active, &c->active);
@@ -177,16 +178,6 @@ static u32 cut_next(struct mroce_conn *c)
 	return MROCE_NONE;
 }
 
-static bool any_active(const struct mroce_conn *c)
-{
-	u32 i;
-
-	for (i = 0; i < c->npaths; i++)
-		if (c->paths[i].state == MROCE_PATH_ACTIVE)
-			return true;
-	return false;
-}
-
 /* MR-6.1-03: a lost packet goes on the path that lost it. Return: NULL: any will do. */
 static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
 {
@@ -201,7 +192,7 @@ static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
 	 * Probes leave whatever the window says. Those of a suspect path try another one:
 	 * if that delivers, this one has failed.
 	 */
-	if (p->state == MROCE_PATH_SUSPECT && any_active(c))
+	if (p->state == MROCE_PATH_SUSPECT && c->nactive)
 		return NULL;
 	if (p->probes && p->state != MROCE_PATH_PROBING)
 		return p;
@@ -235,7 +226,8 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 			.op = MROCE_OP_NOP,
 			.pseq = p->next_seq++,
 		};
-		b->path = p;
+		b->path = p->id;
+		b->sport = p->sport;
 		b->count = 1;
 		b->pkts[0].stream = NULL;
 		b->pkts[0].cpn = MROCE_NONE;
@@ -260,7 +252,7 @@ static u32 burst_next(struct mroce_conn *c, const struct mroce_burst *b, struct 
 	u32 cpn = peek_resend(c, now);
 
 	if (cpn == MROCE_NONE) {
-		cpn = cut_next(c);
+		cpn = cut_next(c, now);
 		if (cpn == MROCE_NONE)
 			return MROCE_NONE;
 		/* cut is cut: if it does not fit behind the others it waits in front */
@@ -291,9 +283,12 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	c->lane = b->lane;
 	c->want = b->max_count;
 	p = pick_path(c, now);
-	if (!p)
+	if (!p) {
+		mroce_want_paths(c, now);
 		return 0;
-	b->path = p;
+	}
+	b->path = p->id;
+	b->sport = p->sport;
 	p->lane = b->lane;
 	limit = min_t(u32, b->max_count, MROCE_BURST_MAX);
 	limit = min_t(u32, limit, max_t(u32, mroce_path_room(c, p), 1));
@@ -401,7 +396,7 @@ static void rx_packet(struct mroce_conn *c, struct mroce_rxpkt *pkt, struct mroc
 	}
 	rp = &c->rxpaths[h->path];
 	c->ack_now = true;
-	rp->dirty = true;
+	c->rxdirty[h->path / 64] |= 1ULL << (h->path % 64);
 	expected = rp->highest + 1;
 	if (pkt->ce || (rp->seen && h->pseq != expected) || h->flags & MROCE_F_RETX ||
 	    h->op <= MROCE_OP_OPEN_NAK)
@@ -504,23 +499,24 @@ bool mroce_conn_placed(struct mroce_conn *c, struct mroce_rxbatch *b, u64 now)
 
 u64 mroce_conn_deadline(const struct mroce_conn *c)
 {
-	u64 at = c->timed_at;
-	u32 i;
-
 	if (c->state == MROCE_CONN_DEAD)
 		return MROCE_NEVER;
-	for (i = 0; i < c->npaths; i++)
-		at = min_t(u64, at, c->paths[i].probe_at);
-	return at;
+	return min_t(u64, c->timed_at, c->paths_at);
 }
 
 void mroce_conn_timeout(struct mroce_conn *c, u64 now)
 {
 	struct mroce_stream *s, *tmp;
+	u64 at = MROCE_NEVER;
 	u32 i;
 
-	for (i = 0; i < c->npaths; i++)
-		mroce_path_timeout(c, &c->paths[i], now);
+	if (c->paths_at <= now) {
+		for (i = 0; i < c->npaths; i++)
+			mroce_path_timeout(c, &c->paths[i], now);
+		for (i = 0; i < c->npaths; i++)
+			at = min_t(u64, at, c->paths[i].probe_at);
+		c->paths_at = at;
+	}
 	if (c->timed_at > now)
 		return;
 	list_for_each_entry_safe(s, tmp, &c->timed, timed)

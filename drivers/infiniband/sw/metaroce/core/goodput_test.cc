@@ -26,27 +26,28 @@ double ceiling(u32 mtu)
 }
 
 /* Return: share of the line's payload capacity that one stream of 1 MiB WRITEs gets. */
-double goodput(const char *what, Cfg cfg, u32 messages, u32 window = 16)
+double goodput(const char *what, Cfg cfg, u32 messages, u32 window = 16, u64 warm = 8)
 {
 	cfg.check_every = 0;
 	World w(cfg);
 	End *a, *b;
-	std::tie(a, b) = w.connect(64);
+	std::tie(a, b) = w.connect(256);
 	Bytes data = pattern(1, kMessage);
 	u32 posted = 0;
 
 	b->ooo_check = false;
-	w.side[1].region(kKey, kBase, kMessage);
+	/* as real programs do: nothing is written again while it may be under way */
+	w.side[1].region(kKey, kBase, window * kMessage);
 	w.up();
 	/* open the stream and the windows first */
-	u64 start = 0, warm = 8;
+	u64 start = 0;
 	bool ok = w.run([&] {
 		u32 done = a->done.size();
 
 		if (!start && done >= warm)
 			start = w.now;
 		while (posted < messages + warm && posted < done + window) {
-			a->write(kBase, kKey, data);
+			a->write(kBase + (u64)(posted % window) * kMessage, kKey, data);
 			a->kick();
 			posted++;
 		}
@@ -58,8 +59,9 @@ double goodput(const char *what, Cfg cfg, u32 messages, u32 window = 16)
 	double share = bits / (w.now - start) / (cfg.rate / 1e9) / ceiling(cfg.mtu);
 	mroce_conn &c = w.side[0].c;
 
-	printf("#   %-42s %6.2f %% of what headers leave, %llu gap, %llu probe, %llu spurious\n",
-	       what, 100 * share, (unsigned long long)c.counters[MROCE_CNT_RETX_GAP],
+	printf("#   %-42s %6.2f %% of what headers leave, %u paths, window %u, %llu gap, %llu probe, "
+	       "%llu spurious\n",
+	       what, 100 * share, c.npaths, c.window, (unsigned long long)c.counters[MROCE_CNT_RETX_GAP],
 	       (unsigned long long)c.counters[MROCE_CNT_RETX_PROBE],
 	       (unsigned long long)c.counters[MROCE_CNT_RETX_SPURIOUS]);
 	return share;
@@ -92,6 +94,16 @@ TEST(goodput, longer)
 	EXPECT_GE(goodput("1 ms, MTU 9000", far, 48), 0.95);
 	far.link.loss = 0.01;
 	EXPECT_GE(goodput("1 ms, MTU 9000, loss 1 %", far, 48), 0.90);
+}
+
+/* Ways that hold more than the window and the paths of the start: both must grow. */
+TEST(goodput, distance)
+{
+	Cfg far = line(0, 1500, 10 * kMs);
+
+	EXPECT_GE(goodput("10 ms, MTU 1500", far, 100, 64, 150), 0.95);
+	far.link.loss = far.ack_loss = 0.01;
+	EXPECT_GE(goodput("10 ms, MTU 1500, loss 1 %", far, 100, 64, 150), 0.93);
 }
 
 TEST(goodput, reordering)

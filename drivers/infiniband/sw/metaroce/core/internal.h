@@ -22,8 +22,14 @@ static inline void mroce_cnt(struct mroce_conn *c, enum mroce_counter id)
  */
 static inline struct mroce_txrec *mroce_rec(struct mroce_conn *c, u32 cpn)
 {
-	return &c->tx[cpn & (MROCE_WINDOW - 1)];
+	return &c->tx[cpn & (c->window - 1)];
 }
+
+/*
+ * The first bit set from @from on, round. @bits: of the array, a multiple of 64. Return: false if
+ * there is none.
+ */
+bool mroce_bit_next(const u64 *array, u32 bits, u32 from, u32 *bit);
 
 /* a < b among message numbers and queue indices */
 static inline bool mroce_lt(u32 a, u32 b)
@@ -55,7 +61,9 @@ void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused);
 
 /* path.c: sending side of paths ------------------------------------------------ */
 
-void mroce_path_init(struct mroce_conn *c, u32 id, u32 rtt_us, u64 now);
+/* One more path, in conn->paths where there is room. */
+void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now);
+void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state);
 /* Sequences that the path may send now; a probe may exceed the window by @extra. */
 u32 mroce_path_room(struct mroce_conn *c, const struct mroce_path *p);
 void mroce_path_sent(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u64 now);
@@ -64,6 +72,27 @@ void mroce_path_refused(struct mroce_conn *c, const struct mroce_ack_refused *r,
 void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now);
 void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now);
 u64 mroce_path_pto(const struct mroce_conn *c, const struct mroce_path *p);
+
+/* It may have room now, or has none. */
+static inline void mroce_path_open(struct mroce_conn *c, const struct mroce_path *p)
+{
+	c->open[p->id / 64] |= 1ULL << (p->id % 64);
+}
+
+static inline void mroce_path_close(struct mroce_conn *c, const struct mroce_path *p)
+{
+	c->open[p->id / 64] &= ~(1ULL << (p->id % 64));
+}
+
+/* grow.c: how much may be under way ------------------------------------------------ */
+
+void mroce_txmem_init(struct mroce_conn *c, void *mem);
+/* No packet number is left. */
+void mroce_want_window(struct mroce_conn *c, u64 now);
+/* No path has room. */
+void mroce_want_paths(struct mroce_conn *c, u64 now);
+/* @n packets of @p were acknowledged. */
+void mroce_bw_sample(struct mroce_conn *c, const struct mroce_path *p, u32 n, u64 now);
 
 /* path_rx.c: receiving side ------------------------------------------------------ */
 

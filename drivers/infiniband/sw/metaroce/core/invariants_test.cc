@@ -7,9 +7,9 @@ namespace sim {
 static void check_tx(const Side &side)
 {
 	mroce_conn *c = const_cast<mroce_conn *>(&side.c);
-	u32 flying = 0, queued = 0, n = 0, used = 0;
+	u32 flying = 0, queued = 0, n = 0, used = 0, active = 0;
 
-	ASSERT_LE(c->cpn_next - c->cpn_base, (u32)MROCE_WINDOW);
+	ASSERT_LE(c->cpn_next - c->cpn_base, c->window);
 	for (u32 i = 0; i < c->npaths; i++) {
 		const mroce_path &p = c->paths[i];
 		u32 tail = MROCE_NONE, seq = 0;
@@ -18,10 +18,10 @@ static void check_tx(const Side &side)
 		for (u32 cpn = p.head; cpn != MROCE_NONE; cpn = mroce_rec(c, cpn)->next) {
 			const mroce_txrec *r = mroce_rec(c, cpn);
 
-			ASSERT_LE(++n, (u32)MROCE_WINDOW);
+			ASSERT_LE(++n, c->window);
 			ASSERT_EQ(r->state, MROCE_TX_FLYING);
 			ASSERT_EQ(r->path, i);
-			ASSERT_EQ(r->cpn % MROCE_WINDOW, cpn);
+			ASSERT_EQ(r->cpn % c->window, cpn);
 			ASSERT_LT(r->cpn - c->cpn_base, c->cpn_next - c->cpn_base);
 			if (tail != MROCE_NONE) {
 				ASSERT_LT(mroce_diff32(seq, r->pseq), 0);
@@ -36,11 +36,17 @@ static void check_tx(const Side &side)
 		ASSERT_LE(p.cwnd, c->cfg.max_cwnd);
 		if (p.head != MROCE_NONE) {
 			ASSERT_NE(p.probe_at, MROCE_NEVER) << "in flight and no timer";
+			ASSERT_LE(c->paths_at, p.probe_at) << "path " << i << " is timed";
 		}
+		if (mroce_path_room(c, &p)) {
+			ASSERT_TRUE(c->open[i / 64] >> (i % 64) & 1) << "path " << i << " is found";
+		}
+		active += p.state == MROCE_PATH_ACTIVE;
 		flying += n;
 	}
+	ASSERT_EQ(active, c->nactive);
 	for (u32 cpn = c->resend; cpn != MROCE_NONE; cpn = mroce_rec(c, cpn)->next) {
-		ASSERT_LE(++queued, (u32)MROCE_WINDOW);
+		ASSERT_LE(++queued, c->window);
 		ASSERT_EQ(mroce_rec(c, cpn)->state, MROCE_TX_RESEND);
 		if (mroce_rec(c, cpn)->next == MROCE_NONE) {
 			ASSERT_EQ(c->resend_tail, cpn);
@@ -52,9 +58,9 @@ static void check_tx(const Side &side)
 	ASSERT_EQ(used, flying + queued);
 	n = 0;
 	for (u32 i = c->piece_free; i != MROCE_NONE; i = c->pieces[i].next)
-		ASSERT_LE(++n, (u32)MROCE_PIECES);
-	ASSERT_EQ(n + c->pieces_used, (u32)MROCE_PIECES);
-	ASSERT_LE(c->pieces_used + used, (u32)MROCE_PIECES);
+		ASSERT_LE(++n, 2 * c->window);
+	ASSERT_EQ(n + c->pieces_used, 2 * c->window);
+	ASSERT_LE(c->pieces_used + used, 2 * c->window);
 	if (c->cpn_base != c->cpn_next) {
 		ASSERT_NE(mroce_rec(c, c->cpn_base)->state, MROCE_TX_FREE);
 	}
@@ -109,7 +115,7 @@ static void check_stream_tx(mroce_conn *c, const mroce_stream &s)
 static void check_rx(const Side &side)
 {
 	mroce_conn *c = const_cast<mroce_conn *>(&side.c);
-	u32 held = 0, free_holds = 0, free_msgs = 0, msgs = 0, at = c->rx_base % MROCE_WINDOW;
+	u32 held = 0, free_holds = 0, free_msgs = 0, msgs = 0, at = c->rx_base % MROCE_MAX_WINDOW;
 
 	ASSERT_FALSE(c->claimed[at / 64] >> (at % 64) & 1);
 	for (const mroce_rxpkt *h = c->hold_free; h; h = h->next)

@@ -35,14 +35,29 @@ static u16 new_port(struct mroce_conn *c)
 	return 49152 + (c->rng >> 20) % 16384;	/* RFC 6335: dynamic ports */
 }
 
-void mroce_path_init(struct mroce_conn *c, u32 id, u32 rtt_us, u64 now)
+void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 {
-	struct mroce_path *p = &c->paths[id];
+	u32 i;
+
+	c->nactive += (state == MROCE_PATH_ACTIVE) - (p->state == MROCE_PATH_ACTIVE);
+	p->state = state;
+	mroce_path_open(c, p);
+	if (c->nactive)
+		return;
+	/* now suspect ones are taken */
+	for (i = 0; i < c->npaths; i++)
+		mroce_path_open(c, &c->paths[i]);
+}
+
+void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now)
+{
+	struct mroce_path *p = &c->paths[c->npaths];
 
 	memset(p, 0, sizeof(*p));
-	p->id = id;
+	p->id = c->npaths++;
 	p->sport = new_port(c);
-	p->state = MROCE_PATH_ACTIVE;	/* the handshake has probed it */
+	/* the handshake, or the paths that it joins, have probed the way */
+	mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
 	p->next_seq = 1;
 	p->head = MROCE_NONE;
 	p->tail = MROCE_NONE;
@@ -101,6 +116,7 @@ static u32 unlink(struct mroce_conn *c, struct mroce_path *p, u32 cpn, u32 prev)
 	if (p->tail == cpn)
 		p->tail = prev;
 	p->inflight--;
+	mroce_path_open(c, p);
 	return next;
 }
 
@@ -141,12 +157,14 @@ void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	if (p->head == MROCE_NONE) {
 		if (p->state != MROCE_PATH_PROBING)
 			p->probe_at = MROCE_NEVER;
+		c->paths_at = min_t(u64, c->paths_at, p->probe_at);
 		return;
 	}
 	p->probe_at = max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
 	r = mroce_rec(c, p->head);
 	if (p->reo_steps && mroce_lt(r->pseq, p->acked_high))
 		p->probe_at = min_t(u64, p->probe_at, loss_deadline(p, r));
+	c->paths_at = min_t(u64, c->paths_at, p->probe_at);
 }
 
 static void rtt_sample(struct mroce_path *p, u32 rtt_us)
@@ -271,10 +289,10 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 		p->ack_at = now;
 		c->alive_at = now;
 		if (p->state == MROCE_PATH_SUSPECT)
-			p->state = MROCE_PATH_ACTIVE;
+			mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
 	}
 	if (p->state == MROCE_PATH_PROBING && !mroce_lt(p->acked_high, p->probe_seq)) {
-		p->state = MROCE_PATH_ACTIVE;
+		mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
 		p->probes = 0;
 		p->ack_at = now;
 	}
@@ -290,8 +308,10 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	nlost = detect_losses(c, p, now);
 	if (nlost)
 		c->cc->lost(c, p, nlost, now);
-	if (n)
+	if (n) {
 		c->cc->acked(c, p, n, min_t(u32, marked, n), rtt_us, now);
+		mroce_bw_sample(c, p, n, now);
+	}
 	mroce_path_arm(c, p, now);
 }
 
@@ -353,7 +373,7 @@ static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	}
 	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
 	p->sport = new_port(c);
-	p->state = MROCE_PATH_PROBING;
+	mroce_path_set_state(c, p, MROCE_PATH_PROBING);
 	p->probe_seq = p->next_seq;
 	p->probe_at = now;
 	p->probes = 0;
@@ -370,7 +390,7 @@ static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	if (p->probes < 255)
 		p->probes++;
 	if (p->probes >= SUSPECT_PROBES && p->state == MROCE_PATH_ACTIVE) {
-		p->state = MROCE_PATH_SUSPECT;
+		mroce_path_set_state(c, p, MROCE_PATH_SUSPECT);
 		mroce_cnt(c, MROCE_CNT_PATH_SUSPECT);
 	}
 	if (p->probes >= FAILED_PROBES && another_lives(c, p))

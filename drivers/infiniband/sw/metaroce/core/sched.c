@@ -2,6 +2,8 @@
 /* Which path the next burst takes. A scheduler is one const table. */
 #include "internal.h"
 
+#define CANDIDATES	16
+
 /* Is a packet on @a expected to arrive earlier than on @b? */
 static bool earlier(const struct mroce_path *a, const struct mroce_path *b)
 {
@@ -40,19 +42,26 @@ static bool silly(struct mroce_conn *c, const struct mroce_path *p)
  */
 static struct mroce_path *pick_earliest(struct mroce_conn *c, u64 now)
 {
+	u8 want = c->nactive ? MROCE_PATH_ACTIVE : MROCE_PATH_SUSPECT;
+	u32 start = (c->last_path + 1) % MROCE_MAX_PATHS, from = start, looked = 0, gone = 0, id;
 	struct mroce_path *best = NULL;
-	u8 want = MROCE_PATH_SUSPECT;
-	u32 i;
 
-	for (i = 0; i < c->npaths; i++)
-		if (c->paths[i].state == MROCE_PATH_ACTIVE)
-			want = MROCE_PATH_ACTIVE;
-	for (i = 0; i < c->npaths; i++) {
-		struct mroce_path *p = &c->paths[(c->last_path + 1 + i) % c->npaths];
+	/* among hundreds, the best of some is as good as the best of all */
+	while (looked < CANDIDATES && mroce_bit_next(c->open, MROCE_MAX_PATHS, from, &id)) {
+		struct mroce_path *p = &c->paths[id];
+		u32 way = (id - start) % MROCE_MAX_PATHS + 1;
 
-		if (p->state != want || !mroce_path_room(c, p) || other_lane(c, p) ||
-		    silly(c, p))
+		if (way <= gone)
+			break;		/* once round */
+		gone = way;
+		from = (id + 1) % MROCE_MAX_PATHS;
+		if (!mroce_path_room(c, p)) {
+			mroce_path_close(c, p);
 			continue;
+		}
+		if (p->state != want || other_lane(c, p) || silly(c, p))
+			continue;
+		looked++;
 		if (!best || earlier(p, best))
 			best = p;
 	}

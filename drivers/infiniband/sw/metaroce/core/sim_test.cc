@@ -166,6 +166,14 @@ static mroce_stream *op_by_handle(mroce_conn *c, u32 handle)
 	return &e->second->s;
 }
 
+static void op_grow(mroce_conn *c)
+{
+	Side *s = side_of(c);
+
+	/* memory takes a while, and may be refused */
+	s->w->at(s->w->now + 50 * kUs, [s] { s->grow(); });
+}
+
 static const mroce_core_ops kOps = {
 	.rq_posted = op_rq_posted,
 	.hold = op_hold,
@@ -175,6 +183,7 @@ static const mroce_core_ops kOps = {
 	.atomic = op_atomic,
 	.completed = op_completed,
 	.failed = op_failed,
+	.grow = op_grow,
 	.find_stream = op_find_stream,
 	.by_handle = op_by_handle,
 };
@@ -310,7 +319,7 @@ void Side::build(std::shared_ptr<mroce_burst> b)
 		mroce_txpkt *t = &b->pkts[i];
 		Packet p;
 
-		p.path = b->path->id;
+		p.path = b->path;
 		p.bytes.assign(t->hdr, t->hdr + t->hdr_len);
 		if (i + 1 < b->count) {
 			EXPECT_EQ((u32)t->hdr_len + t->len, b->seg_size);
@@ -614,7 +623,9 @@ World::World(const Cfg &config)
 		cc.probe_floor = cfg.probe_floor;
 		cc.ack_delay_max = cfg.coalesce + 2 * cfg.copy_ns;
 		s.mem.assign((mroce_conn_mem() + 7) / 8, 0);
-		mroce_conn_init(&s.c, s.mem.data(), &kOps, &cc, 1 + i, rng());
+		s.txmem = std::make_unique<u64[]>(mroce_txmem_size(MROCE_WINDOW, MROCE_INIT_PATHS) / 8 + 1);
+		mroce_conn_init(&s.c, s.mem.data(), s.txmem.get(), &kOps, &cc, 1 + i, rng());
+		mroce_conn_peer_limits(&s.c, cfg.window, cfg.max_paths);
 	}
 }
 
@@ -632,6 +643,24 @@ World::~World()
 		for (u32 i = 0; i < MROCE_HOLD_POOL; i++)
 			delete static_cast<Bytes *>(s.c.hold_mem[i].held ?
 						    s.c.hold_mem[i].payload : nullptr);
+}
+
+void Side::grow()
+{
+	if (grow_fails) {
+		grow_fails--;
+		mroce_conn_no_growth(&c, w->now);
+		return;
+	}
+	u32 window = c.want_window, paths = c.want_paths;
+	auto more = std::make_unique<u64[]>(mroce_txmem_size(window, paths) / 8 + 1);
+	void *old = mroce_conn_grow(&c, more.get(), window, paths);
+
+	EXPECT_EQ(old, txmem.get());
+	/* whoever still looks there is found out by the sanitizer */
+	txmem = std::move(more);
+	grown++;
+	pump();
 }
 
 void World::up_loopback()

@@ -59,6 +59,8 @@ struct Cfg {
 	u64 build_ns = 0;	/* building a burst takes 1..build_ns */
 	u64 coalesce = 0;	/* arrivals are gathered that long */
 	u32 burst = 44;
+	u32 window = MROCE_MAX_WINDOW;	/* that a receiver takes */
+	u32 max_paths = MROCE_MAX_PATHS;
 	u64 probe_floor = 500 * kUs;
 	bool wrap = false;	/* all numbers start just below their wrap */
 	u32 check_every = 64;	/* events between checks of the invariants */
@@ -176,6 +178,7 @@ class Side {
 	Side *peer = nullptr;
 	int id = 0;
 	std::vector<u64> mem;
+	std::unique_ptr<u64[]> txmem;
 	std::map<u32, Region> regions;		/* by key */
 	std::map<u32, std::unique_ptr<End>> ends;	/* by handle */
 	std::vector<LinkCfg> links;		/* towards the peer, by path */
@@ -188,6 +191,8 @@ class Side {
 	u16 ack_path = 0;
 	u32 copies = 0;				/* batches being copied */
 	bool held_fails = false;
+	u32 grow_fails = 0;			/* so many times there is no memory */
+	u32 grown = 0;
 	u64 sent_pkts = 0, placed_bytes = 0;
 	std::function<void(const mroce_hdr &)> on_send;	/* looks at every data packet */
 
@@ -200,6 +205,7 @@ class Side {
 	void place(mroce_rxpkt *p);
 	void check_order(End *from, const mroce_rxpkt *p);
 	void timer();
+	void grow();
 	void build(std::shared_ptr<mroce_burst> b);
 };
 

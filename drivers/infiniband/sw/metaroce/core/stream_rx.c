@@ -116,6 +116,7 @@ static bool hold(struct mroce_conn *c, struct mroce_stream *s, struct mroce_rxms
 	h->msg = m;
 	h->stream = s;
 	if (!c->ops->hold(c, h)) {
+		h->held = false;
 		h->next = next;
 		return false;
 	}
@@ -451,7 +452,7 @@ static enum mroce_take rx_message(struct mroce_conn *c, struct mroce_stream *s,
 	bool fresh = false;
 
 	pkt->msn = mroce_expand24(pkt->h.msn, s->rx_msn);
-	if (mroce_lt(pkt->msn, s->rx_msn) || pkt->msn - s->rx_msn > 2 * MROCE_WINDOW) {
+	if (mroce_lt(pkt->msn, s->rx_msn) || pkt->msn - s->rx_msn > 2 * MROCE_MAX_WINDOW) {
 		mroce_cnt(c, MROCE_CNT_RX_BAD_MSN);
 		refuse_stream(s, MROCE_NAK_INV_REQ, now);
 		return MROCE_TAKE_OK;

@@ -193,7 +193,7 @@ u32 mroce_stream_cut(struct mroce_conn *c, struct mroce_stream *s)
 	 * find room. It comes when the stream resumes: that activates it.
 	 */
 	answer = s->state != MROCE_STREAM_ERROR && mroce_answer_pending(s) &&
-		 c->pieces_used <= MROCE_PIECES - MROCE_WINDOW;
+		 c->pieces_used <= c->window;
 	if (answer && (s->answer_turn || !request))
 		return mroce_answer_cut(c, s);
 	if (request)

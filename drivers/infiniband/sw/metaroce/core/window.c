@@ -8,14 +8,14 @@
  * new one. (So a stream that waits for receives doesn't hold up the window of the
  * others.) The sender keeps a record per number until a path acknowledgment says
  * that the peer owns it; the receiver keeps one bit, claimed or not. The sender
- * never runs MROCE_WINDOW ahead of its oldest record, so the two windows always
- * overlap. MR-6.4-*
+ * never runs further ahead of its oldest record than the receiver's window, so the two
+ * always overlap. MR-6.4-*
  */
 #include "internal.h"
 
 u32 mroce_tx_room(const struct mroce_conn *c)
 {
-	return MROCE_WINDOW - (c->cpn_next - c->cpn_base);
+	return c->window - (c->cpn_next - c->cpn_base);
 }
 
 u32 mroce_tx_alloc(struct mroce_conn *c)
@@ -27,7 +27,7 @@ u32 mroce_tx_alloc(struct mroce_conn *c)
 	r->state = MROCE_TX_RESEND;
 	r->next = MROCE_NONE;
 	r->cpn = cpn;
-	return cpn & (MROCE_WINDOW - 1);
+	return cpn & (c->window - 1);
 }
 
 void mroce_tx_release(struct mroce_conn *c, u32 cpn)
@@ -111,23 +111,23 @@ void mroce_tx_void_stream(struct mroce_conn *c, struct mroce_stream *s)
 enum mroce_claim mroce_rx_probe_cpn(const struct mroce_conn *c, u32 cpn)
 {
 	s32 d = mroce_diff32(cpn, c->rx_base);
-	u32 i = cpn & (MROCE_WINDOW - 1);
-	u32 v = cpn & (2 * MROCE_WINDOW - 1);
+	u32 i = cpn & (MROCE_MAX_WINDOW - 1);
+	u32 v = cpn & (2 * MROCE_MAX_WINDOW - 1);
 
-	if (d >= MROCE_WINDOW)
+	if (d >= MROCE_MAX_WINDOW)
 		return MROCE_CLAIM_BEYOND;
 	if (d >= 0 && !(c->claimed[i / 64] >> (i % 64) & 1))
 		return MROCE_CLAIM_NEW;
 	/* a sender that has not heard of a refusal is no more than a window behind */
-	if (d >= -MROCE_WINDOW && c->voided[v / 64] >> (v % 64) & 1)
+	if (d >= -MROCE_MAX_WINDOW && c->voided[v / 64] >> (v % 64) & 1)
 		return MROCE_CLAIM_REFUSED;
 	return MROCE_CLAIM_DUP;
 }
 
 void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused)
 {
-	u32 i = cpn & (MROCE_WINDOW - 1);
-	u32 v = cpn & (2 * MROCE_WINDOW - 1);
+	u32 i = cpn & (MROCE_MAX_WINDOW - 1);
+	u32 v = cpn & (2 * MROCE_MAX_WINDOW - 1);
 
 	if (refused)
 		c->voided[v / 64] |= 1ULL << (v % 64);
@@ -136,7 +136,7 @@ void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused)
 
 	c->claimed[i / 64] |= 1ULL << (i % 64);
 	for (;;) {
-		i = c->rx_base & (MROCE_WINDOW - 1);
+		i = c->rx_base & (MROCE_MAX_WINDOW - 1);
 		if (!(c->claimed[i / 64] >> (i % 64) & 1))
 			break;
 		c->claimed[i / 64] &= ~(1ULL << (i % 64));

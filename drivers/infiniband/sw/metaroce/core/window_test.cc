@@ -9,6 +9,8 @@ using namespace sim;
 struct Conn {
 	mroce_conn c{};
 	std::vector<u64> mem = std::vector<u64>((mroce_conn_mem() + 7) / 8);
+	std::vector<u64> txmem =
+		std::vector<u64>(mroce_txmem_size(MROCE_WINDOW, MROCE_INIT_PATHS) / 8 + 1);
 	mroce_core_ops ops{};
 
 	explicit Conn(u32 cpn = 0)
@@ -16,7 +18,7 @@ struct Conn {
 		mroce_conn_cfg cfg;
 
 		mroce_cfg_default(&cfg);
-		mroce_conn_init(&c, mem.data(), &ops, &cfg, 1, 1);
+		mroce_conn_init(&c, mem.data(), txmem.data(), &ops, &cfg, 1, 1);
 		c.cpn_base = c.cpn_next = c.rx_base = cpn;
 	}
 };
@@ -47,17 +49,17 @@ TEST(window, claim_once)
 	for (u32 first : { 0u, 0xfffff800u }) {
 		Conn x(first);
 
-		for (u32 i = 1; i < MROCE_WINDOW; i++) {
+		for (u32 i = 1; i < MROCE_MAX_WINDOW; i++) {
 			ASSERT_EQ(mroce_rx_probe_cpn(&x.c, first + i), MROCE_CLAIM_NEW);
 			mroce_rx_claim_cpn(&x.c, first + i, false);
 			ASSERT_EQ(mroce_rx_probe_cpn(&x.c, first + i), MROCE_CLAIM_DUP);
 		}
 		EXPECT_EQ(x.c.rx_base, first);
-		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + MROCE_WINDOW), MROCE_CLAIM_BEYOND);
+		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + MROCE_MAX_WINDOW), MROCE_CLAIM_BEYOND);
 		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first - 1), MROCE_CLAIM_DUP);
 		mroce_rx_claim_cpn(&x.c, first, false);
-		EXPECT_EQ(x.c.rx_base, first + MROCE_WINDOW);
-		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + MROCE_WINDOW), MROCE_CLAIM_NEW);
+		EXPECT_EQ(x.c.rx_base, first + MROCE_MAX_WINDOW);
+		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + MROCE_MAX_WINDOW), MROCE_CLAIM_NEW);
 	}
 }
 
@@ -68,16 +70,16 @@ TEST(window, refused_stays_refused)
 		Conn x(first);
 
 		mroce_rx_claim_cpn(&x.c, first, true);
-		for (u32 i = 1; i <= MROCE_WINDOW; i++) {
+		for (u32 i = 1; i <= MROCE_MAX_WINDOW; i++) {
 			EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first), MROCE_CLAIM_REFUSED);
 			EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + i), MROCE_CLAIM_NEW);
-			if (i < MROCE_WINDOW)
+			if (i < MROCE_MAX_WINDOW)
 				mroce_rx_claim_cpn(&x.c, first + i, false);
 		}
 		/* the bit is used again a window later */
-		for (u32 i = MROCE_WINDOW; i <= 2 * MROCE_WINDOW; i++)
+		for (u32 i = MROCE_MAX_WINDOW; i <= 2 * MROCE_MAX_WINDOW; i++)
 			mroce_rx_claim_cpn(&x.c, first + i, false);
-		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + 2 * MROCE_WINDOW), MROCE_CLAIM_DUP);
+		EXPECT_EQ(mroce_rx_probe_cpn(&x.c, first + 2 * MROCE_MAX_WINDOW), MROCE_CLAIM_DUP);
 	}
 }
 

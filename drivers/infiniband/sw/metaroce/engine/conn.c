@@ -161,8 +161,10 @@ static void free_econn(struct mroce_econn *econn)
 	/* a wakeup may have come since the connection was unlisted */
 	tasklet_kill(&econn->tasklet);
 	cancel_work_sync(&econn->pump_work);
+	cancel_work_sync(&econn->grow_work);
 	xa_destroy(&econn->streams);
 	xa_destroy(&econn->by_qpn);
+	kvfree(econn->conn.txmem);
 	kvfree(econn->mem);
 	kvfree_rcu(econn, rcu);
 	/* under the lock, so that the device outlives the call: mroce_engine_dev_exit() */
@@ -218,6 +220,7 @@ static void end_one(struct mroce_econn *econn)
 	hrtimer_cancel(&econn->timer);
 	tasklet_kill(&econn->tasklet);
 	cancel_work_sync(&econn->pump_work);
+	cancel_work_sync(&econn->grow_work);
 	if (cancel_delayed_work(&econn->reap_work))
 		mroce_econn_put(econn);
 	mroce_econn_put(econn);
@@ -339,6 +342,7 @@ static void init_econn(struct mroce_econn *econn)
 	hrtimer_init(&econn->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	econn->timer.function = timer_fn;
 	INIT_WORK(&econn->pump_work, mroce_econn_pump_work);
+	INIT_WORK(&econn->grow_work, mroce_econn_grow_work);
 	INIT_DELAYED_WORK(&econn->reap_work, reap_work);
 	INIT_WORK(&econn->lost_work, mroce_econn_lost_work);
 	INIT_WORK(&econn->free_work, free_work);
@@ -375,6 +379,7 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	struct mroce_econn *econn = kvzalloc(sizeof(*econn), GFP_KERNEL);
 	struct mroce_conn_cfg cfg;
 	int err = -ENOMEM;
+	void *txmem;
 	u32 cid;
 
 	if (!econn)
@@ -392,14 +397,18 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	econn->mem = kvzalloc(mroce_conn_mem(), GFP_KERNEL);
 	if (!econn->mem)
 		goto err_free;
+	txmem = kvzalloc(mroce_txmem_size(MROCE_WINDOW, MROCE_INIT_PATHS), GFP_KERNEL);
+	if (!txmem)
+		goto err_mem;
 	econn->txq = mroce_txq_alloc(wakeup, econn, MROCE_TXQ_LIMIT / 2);
 	if (!econn->txq)
-		goto err_mem;
+		goto err_txmem;
 	err = new_cid(econn, &cid);
 	if (err)
 		goto err_txq;
 	mroce_cfg_default(&cfg);
-	mroce_conn_init(&econn->conn, econn->mem, &mroce_engine_ops, &cfg, cid, get_random_u64());
+	mroce_conn_init(&econn->conn, econn->mem, txmem, &mroce_engine_ops, &cfg, cid,
+			get_random_u64());
 	mroce_econn_set_mtu(econn, 1280);
 	spin_lock_bh(&dev->conns_lock);
 	dev->nconns++;
@@ -408,6 +417,8 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 
 err_txq:
 	mroce_txq_close(econn->txq);
+err_txmem:
+	kvfree(txmem);
 err_mem:
 	kvfree(econn->mem);
 err_free:
@@ -429,6 +440,7 @@ static void self_up(struct mroce_econn *econn)
 	econn->peer_device_id = econn->dev->device_id;
 	econn->peer_epoch = econn->dev->epoch;
 	spin_lock_bh(&econn->lock);
+	mroce_conn_peer_limits(&econn->conn, MROCE_MAX_WINDOW, MROCE_MAX_PATHS);
 	mroce_conn_up(&econn->conn, twin->conn.cid, 0, now);
 	spin_unlock_bh(&econn->lock);
 }

@@ -82,7 +82,7 @@ static void fill(struct mroce_hello *m, const struct mroce_dev *dev, u8 type, u3
 	m->scid = scid;
 	m->epoch = dev->epoch;
 	m->device_id = dev->device_id;
-	m->window = MROCE_WINDOW;
+	m->window = MROCE_MAX_WINDOW;
 	m->max_paths = MROCE_MAX_PATHS;
 	mroce_addr_to_gid(src, &gid);
 	memcpy(m->src_gid, gid.raw, sizeof(m->src_gid));
@@ -164,10 +164,15 @@ void mroce_hs_timeout(struct mroce_econn *econn, u64 now)
 		spin_unlock_bh(&econn->lock);
 		return;
 	}
+	/*
+	 * The first of its kind: a WELCOME may answer any of those that were sent, and a round trip
+	 * that is taken for too long is found out soon, one for too short is believed.
+	 */
+	if (!econn->hs_tries)
+		econn->hs_sent_at = now;
 	pause = min_t(u64, HELLO_FIRST << min_t(u32, econn->hs_tries, 10), HELLO_MAX);
 	if (econn->hs_tries < 1000)
 		econn->hs_tries++;
-	econn->hs_sent_at = now;
 	econn->hs_at = now + pause;
 	mroce_econn_arm(econn, now);
 	spin_unlock_bh(&econn->lock);
@@ -214,6 +219,7 @@ static bool raise(struct mroce_econn *econn, const struct mroce_hello *m, u16 mt
 		econn->peer_device_id = m->device_id;
 		econn->peer_epoch = m->epoch;
 		mroce_econn_set_mtu(econn, mtu);
+		mroce_conn_peer_limits(&econn->conn, m->window, m->max_paths);
 		mroce_conn_up(&econn->conn, m->scid, rtt_us, mroce_now());
 	}
 	mroce_econn_unlock(econn);
@@ -440,8 +446,7 @@ static void rx_unknown(struct mroce_net_port *np, const u8 *data, const struct m
 		econn->hs_verify = true;
 		econn->hs_cookie = 0;
 		econn->hs_tries = 1;
-		econn->hs_sent_at = now;
-	}
+		}
 	spin_unlock(&econn->lock);
 	if (verify)
 		send_hello(econn);

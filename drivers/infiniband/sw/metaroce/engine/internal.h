@@ -52,12 +52,14 @@ struct mroce_econn {
 	struct mroce_txq *txq;
 
 	spinlock_t ack_lock;		/* protects ack_route */
+	u16 ack_sport;			/* source port of acknowledgments: path 0's */
 	struct mroce_route ack_route;
 
 	struct tasklet_struct tasklet;	/* what was left to do: acknowledge, pump */
 	struct hrtimer timer;
 	u64 armed_at;			/* under lock */
 	struct work_struct pump_work;
+	struct work_struct grow_work;	/* more may be under way: grow.c */
 	struct delayed_work reap_work;
 	struct work_struct lost_work;
 	struct work_struct free_work;
@@ -163,6 +165,10 @@ int mroce_tx_init(void);
 void mroce_tx_exit(void);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
+
+/* grow.c */
+void mroce_econn_grow(struct mroce_econn *econn);		/* @lock held */
+void mroce_econn_grow_work(struct work_struct *work);
 
 /* rx.c */
 /* @lock held. Return: whether there is an acknowledgment to send with mroce_econn_send_acks(). */

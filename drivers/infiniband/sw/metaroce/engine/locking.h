@@ -28,7 +28,7 @@
  * in a struct mroce_notify under econn->lock and raised after it.
  *
  * References: a QP bound to a connection holds it (qp->econn). A connection is found by its id
- * under RCU and then referenced. The timer, the tasklet and pump_work of a connection hold no
+ * under RCU and then referenced. The timer, the tasklet, pump_work and grow_work of a connection hold no
  * reference: the last user cancels them before it frees the connection, and they do not start
  * anew once econn->gone is set.
  *

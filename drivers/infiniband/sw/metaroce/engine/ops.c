@@ -215,6 +215,11 @@ static struct mroce_stream *find_stream(struct mroce_conn *c, u32 dst_qpn, u32 s
 	return s && s->conn && s->rqpn == src_qpn ? s : NULL;
 }
 
+static void grow(struct mroce_conn *c)
+{
+	mroce_econn_grow(to_econn(c));
+}
+
 const struct mroce_core_ops mroce_engine_ops = {
 	.rq_posted = rq_posted,
 	.hold = hold,
@@ -224,6 +229,7 @@ const struct mroce_core_ops mroce_engine_ops = {
 	.atomic = atomic,
 	.completed = completed,
 	.failed = failed,
+	.grow = grow,
 	.find_stream = find_stream,
 	.by_handle = by_handle,
 };

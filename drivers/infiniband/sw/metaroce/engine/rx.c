@@ -45,6 +45,9 @@ static void count_global(struct rx *rx, enum mroce_counter id)
 bool mroce_econn_next_ack(struct mroce_econn *econn, u64 now)
 {
 	mroce_assert_conn(econn);
+	/* READ_ONCE() in mroce_econn_send_small(); the paths themselves may move */
+	if (econn->conn.npaths)
+		WRITE_ONCE(econn->ack_sport, econn->conn.paths[0].sport);
 	return mroce_conn_next_ack(&econn->conn, &this_cpu_ptr(scratch)->ack, now);
 }
 

@@ -176,7 +176,7 @@ static void send_burst(struct mroce_econn *econn)
 		g.copy = t->len <= COPY_BELOW ||
 			 (!econn->route.frag_list && t->len <= COPY_FLAT);
 		if (b.head && !mroce_skb_room(&b, max_frags(&g, t)))
-			xmit(econn, &b, burst->path->sport);
+			xmit(econn, &b, burst->sport);
 		if (!b.head) {
 			start = i;
 			if (mroce_skb_start(&b, &econn->route, burst->seg_size, burst->count - i)) {
@@ -197,7 +197,7 @@ static void send_burst(struct mroce_econn *econn)
 		if (i > start && err != -ENOBUFS)
 			mroce_count_n(econn->dev, MROCE_CNT_TX_DROPS, i - start);
 	}
-	xmit(econn, &b, burst->path->sport);
+	xmit(econn, &b, burst->sport);
 	gather_end(&g);
 }
 
@@ -366,7 +366,7 @@ void mroce_tx_exit(void)
 
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)
 {
-	u16 sport = READ_ONCE(econn->conn.paths[0].sport) ?: MROCE_UDP_PORT;
+	u16 sport = READ_ONCE(econn->ack_sport) ?: MROCE_UDP_PORT;
 	int err;
 
 	spin_lock_bh(&econn->ack_lock);

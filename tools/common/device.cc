@@ -12,7 +12,7 @@
 
 #include "oob.h"
 
-namespace mroce::verify {
+namespace mroce {
 
 namespace {
 
@@ -206,4 +206,4 @@ void UdToRts(ibv_qp* qp, const Device& device, uint32_t qkey, uint32_t psn) {
   if (rc) Fail("UD QP to RTS", rc);
 }
 
-}  // namespace mroce::verify
+}  // namespace mroce

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace mroce::verify {
+namespace mroce {
 
 namespace {
 
@@ -124,7 +124,7 @@ Channel Channel::Connect(const std::string& host, uint16_t port, uint32_t timeou
     }
     if (Clock::now() >= deadline)
       throw SetupError(fmt::format(
-          "cannot reach {} port {}: {}. Start 'metaroce-verify --listen' there and check the firewall",
+          "cannot reach {} port {}: {}. Start the server (--listen) there and check the firewall",
           host, port, std::strerror(error)));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -192,4 +192,4 @@ Frame Channel::Expect(FrameType type, uint32_t timeout_s) {
   }
 }
 
-}  // namespace mroce::verify
+}  // namespace mroce

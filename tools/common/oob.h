@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace mroce::verify {
+namespace mroce {
 
 // It could not be tried: bad environment, no peer. Exit status 2.
 struct SetupError : std::runtime_error {
@@ -80,4 +80,4 @@ class Channel {
   size_t out_at_ = 0;
 };
 
-}  // namespace mroce::verify
+}  // namespace mroce

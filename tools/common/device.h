@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace mroce::verify {
+namespace mroce {
 
 template <auto Destroy>
 struct Destroyer {
@@ -88,4 +88,4 @@ void ToRts(ibv_qp* qp, const QpAttributes& a, uint32_t psn);
 void ToError(ibv_qp* qp);
 void UdToRts(ibv_qp* qp, const Device& device, uint32_t qkey, uint32_t psn);
 
-}  // namespace mroce::verify
+}  // namespace mroce

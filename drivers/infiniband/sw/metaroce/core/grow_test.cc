@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* More room for what is under way: when it is asked for, that nothing gets lost, when there is none. */
+#include <tuple>
+
+#include "sim_test.h"
+
+namespace {
+
+using namespace sim;
+
+constexpr u32 kKey = 0x42;
+constexpr u64 kBase = 0x10000;
+constexpr u32 kMessage = 256 << 10;
+constexpr u32 kSlots = 64;
+
+Cfg far(u64 seed)
+{
+	return { .seed = seed, .link = { .delay = 5 * kMs, .loss = 0.01 }, .rate = 10000000000,
+		 .probe_floor = 0 };
+}
+
+/* @messages of @kMessage, each to memory of its own; contents are compared. */
+void move(World &w, u32 messages)
+{
+	End *a, *b;
+	std::tie(a, b) = w.connect(kSlots);
+	Region &r = w.side[1].region(kKey, kBase, kSlots * kMessage);
+	std::vector<Bytes> data;
+	u32 posted = 0;
+
+	for (u32 i = 0; i < kSlots; i++)
+		data.push_back(pattern(i, kMessage));
+	w.up();
+	ASSERT_TRUE(w.run([&] {
+		while (posted < messages && posted < a->done.size() + kSlots - 1) {
+			u32 slot = posted % kSlots;
+
+			a->write(kBase + slot * kMessage, kKey, data[slot]);
+			a->kick();
+			posted++;
+		}
+		return a->done.size() == messages;
+	}));
+	ASSERT_TRUE(w.drain());
+	EXPECT_FALSE(a->failed);
+	for (u32 slot = 0; slot < std::min(messages, kSlots); slot++)
+		ASSERT_TRUE(std::equal(data[slot].begin(), data[slot].end(),
+				       r.mem.begin() + slot * kMessage)) << slot;
+}
+
+TEST(grow, when_the_way_is_long)
+{
+	World w(far(1));
+
+	move(w, 400);
+	EXPECT_GT(w.side[0].c.npaths, 4u);
+	EXPECT_GT(w.side[0].c.max_paths, (u32)MROCE_INIT_PATHS);
+	EXPECT_GT(w.side[0].c.window, (u32)MROCE_WINDOW);
+	EXPECT_GT(w.side[0].grown, 1u);
+	EXPECT_EQ(w.side[1].grown, 0u) << "nobody sends there";
+}
+
+TEST(grow, numbers_wrap)
+{
+	Cfg cfg = far(2);
+
+	cfg.wrap = true;
+	World w(cfg);
+
+	move(w, 300);
+	EXPECT_GT(w.side[0].grown, 1u);
+}
+
+TEST(grow, not_when_it_is_short)
+{
+	World w({ .seed = 3, .link = { .loss = 0.01 }, .rate = 10000000000, .probe_floor = 0 });
+
+	move(w, 200);
+	EXPECT_EQ(w.side[0].c.npaths, 4u);
+	EXPECT_EQ(w.side[0].grown, 0u);
+}
+
+/* The peer takes no more: its word counts, whatever the way needs. */
+TEST(grow, not_beyond_the_peer)
+{
+	Cfg cfg = far(4);
+
+	cfg.window = 10000;	/* no power of two */
+	cfg.max_paths = 21;
+	World w(cfg);
+
+	move(w, 200);
+	EXPECT_LE(w.side[0].c.npaths, 21u);
+	EXPECT_GT(w.side[0].c.npaths, (u32)MROCE_INIT_PATHS);
+	EXPECT_EQ(w.side[0].c.window, 8192u);
+}
+
+TEST(grow, least_that_a_peer_may_say)
+{
+	Cfg cfg = far(5);
+
+	cfg.window = 0;
+	cfg.max_paths = 0;
+	World w(cfg);
+
+	move(w, 20);
+	EXPECT_EQ(w.side[0].c.npaths, 1u);
+	EXPECT_EQ(w.side[0].c.window, (u32)MROCE_WINDOW);
+}
+
+/* No memory: it goes on as it is, and asks again later. */
+TEST(grow, no_memory)
+{
+	World w(far(6));
+
+	w.side[0].grow_fails = 3;
+	move(w, 400);
+	EXPECT_EQ(w.side[0].grow_fails, 0u);
+	EXPECT_GT(w.side[0].grown, 0u);
+}
+
+/* Pieces that were refused keep their order over it. */
+TEST(grow, with_refused_pieces)
+{
+	World w(far(7));
+	mroce_conn &c = w.side[0].c;
+	End *a, *b;
+	std::tie(a, b) = w.connect(kSlots);
+	Bytes data = pattern(9, 100000);
+
+	w.up();
+	/* no receive: all of it is refused and waits */
+	for (u32 i = 0; i < 8; i++)
+		a->send(data);
+	a->kick();
+	ASSERT_TRUE(w.run([&] { return c.pieces_used > 100; }));
+	c.want_window = 2 * c.window;
+	c.want_paths = c.max_paths;
+	w.side[0].grow();
+	ASSERT_NO_FATAL_FAILURE(check_invariants(w.side[0]));
+	for (u32 i = 0; i < 8; i++)
+		b->recv(data.size());
+	ASSERT_TRUE(w.run([&] { return a->done.size() == 8; }));
+	for (u32 i = 0; i < 8; i++)
+		EXPECT_EQ(b->buffer(i), data) << i;
+}
+
+} /* namespace */
