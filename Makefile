@@ -22,7 +22,7 @@ LIBDIR  ?= $(PREFIX)/lib/$(MULTIARCH)
 module   = $(BUILD)/module/$(notdir $(patsubst %/build,%,$(realpath $(KDIR))))/drivers/infiniband/sw/metaroce/metaroce.ko
 
 .PHONY: all modules provider tools user install uninstall demo check check-unit \
-	check-lab check-long lint fetch-kernels shell clean help
+	check-lab check-long curves lint fetch-kernels shell clean help
 .DEFAULT_GOAL := all
 
 all: modules user ## Build everything (the default)
@@ -64,6 +64,8 @@ install: ## Install module, provider and programs (DESTDIR, PREFIX, KVER)
 	for p in $(BUILD)/user/bin/metaroce*; do case $$p in \
 		*_test|*_tests) ;; \
 		*) install -m 755 $$p $(DESTDIR)$(PREFIX)/bin/ || exit ;; esac; done
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 Documentation/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 uninstall: ## Remove what install installed
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/metaroce.ko
@@ -71,6 +73,7 @@ uninstall: ## Remove what install installed
 	rm -f $(DESTDIR)$(LIBDIR)/libibverbs/libmetaroce-rdmav*.so
 	rm -f $(DESTDIR)/etc/libibverbs.d/metaroce.driver
 	rm -f $(DESTDIR)$(PREFIX)/bin/metaroce $(DESTDIR)$(PREFIX)/bin/metaroce-*
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/metaroce*.1
 
 demo: ## Two virtual hosts talk over metaroce, in a VM on this machine
 	$(call need,demo)
@@ -92,6 +95,11 @@ check-long: ## The suites that take long; records in Documentation/results
 	$(call need,check)
 	@rc=0; LONG=only scripts/check.sh modules user lab || rc=$$?; \
 		selftests/record.sh check-long $(BUILD)/check/lab.tap; exit $$rc
+
+curves: ## Exact figures in virtual time, with plots, in Documentation/results (TABLES="...")
+	$(call need,curves)
+	@scripts/user.sh build >/dev/null
+	@selftests/curves/run.sh $(TABLES)
 
 lint: ## Linters: W=1, sparse, checkpatch, clang-tidy, shellcheck, own rules
 	$(call need,lint)

@@ -5,7 +5,7 @@
 # missing here, and installs them (as root, or through sudo).
 # With INSTALL=no it only prints them and fails if there are any.
 #
-# Goals: modules fetch user unit lab lint, and demo, check, which sum these up.
+# Goals: modules fetch user unit lab lint curves, and demo, check, which sum these up.
 set -eu
 
 packages() {
@@ -22,6 +22,8 @@ packages() {
 	lint)    packages modules; packages fetch; packages unit
 		 echo sparse clang-tidy-14 shellcheck perl python3 ;;
 	demo)    packages lab ;;
+	curves)  packages modules; packages fetch; packages user
+		 echo flex bison bc gzip iproute2 ethtool iperf3 gnuplot-nox jq ;;
 	check)   packages unit; packages lint; packages lab
 		 echo python3-pyverbs ;;
 	*)       echo "prereq.sh: unknown goal '$1'" >&2; exit 2 ;;

@@ -431,8 +431,8 @@ struct mroce_core_ops {
 		       enum mroce_fail why, u8 nak);
 	/*
 	 * More is under way than there is room to note: c->want_window, c->want_paths. Allocate
-	 * mroce_txmem_size() bytes where one may sleep, and call mroce_conn_grow(), or, if there are
-	 * none, mroce_conn_no_growth().
+	 * mroce_txmem_size() bytes where one may sleep, and call mroce_conn_grow(), or, if there
+	 * are none, mroce_conn_no_growth().
 	 */
 	void (*grow)(struct mroce_conn *c);
 	/* OPEN for (dst_qpn, src_qpn) came. Return: the stream, bound to @c, or NULL. */

@@ -7,7 +7,8 @@
  *	paths	when all paths are as wide as they get (255 packets, MR-5.2-03) and the way is
  *		not full: less than two bandwidth-delay products
  *
- * The memory comes from where one may sleep: ops->grow(), then mroce_conn_grow(). MR-5.1-05, MR-6.4-02
+ * The memory comes from where one may sleep: ops->grow(), then mroce_conn_grow().
+ * MR-5.1-05, MR-6.4-02
  */
 #include "internal.h"
 

@@ -28,9 +28,9 @@
  * in a struct mroce_notify under econn->lock and raised after it.
  *
  * References: a QP bound to a connection holds it (qp->econn). A connection is found by its id
- * under RCU and then referenced. The timer, the tasklet, pump_work and grow_work of a connection hold no
- * reference: the last user cancels them before it frees the connection, and they do not start
- * anew once econn->gone is set.
+ * under RCU and then referenced. The timer, the tasklet, pump_work and grow_work of a connection
+ * hold no reference: the last user cancels them before it frees the connection, and they do not
+ * start anew once econn->gone is set.
  *
  * Teardown of a stream: mroce_stream_stop() under econn->lock makes it refuse whatever comes;
  * then wait (econn->idle_wq) until it is not busy; then unbind it under econn->lock.
