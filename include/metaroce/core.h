@@ -546,8 +546,10 @@ struct mroce_conn {
 	/* how fast the peer takes it all: bandwidth, grow.c */
 	u64 delivered;			/* packets ever acknowledged */
 	u64 bw_at, bw_delivered;	/* when the measurement began, and @delivered then */
+	u32 base_us;			/* the shortest round trip that was ever seen; 0: none yet */
 	u32 bdp;			/* packets that fill the way, by the best of late */
 	u64 bdp_at;
+	u32 grown_bdp;			/* @bdp when paths were added */
 	u32 lane, want;			/* of the burst being made: b->lane, b->max_count */
 	u64 alive_at;			/* last time anything of ours was acknowledged */
 	struct mroce_txrec *tx;		/* as many as @window */
@@ -589,13 +591,17 @@ size_t mroce_conn_mem(void);
 /* Bytes that the sender's records of @window packets and of @paths take. */
 size_t mroce_txmem_size(u32 window, u32 paths);
 
+/* What can be done to fresh memory for mroce_conn_grow() before the connection is locked. */
+void mroce_txmem_prepare(void *mem, u32 window, u32 paths);
+
 /**
  * mroce_conn_grow - more room for packets under way
- * @mem: mroce_txmem_size(@window, @paths) zeroed bytes, 8-byte aligned; the connection's from now
+ * @mem: mroce_txmem_size(@window, @paths) zeroed bytes, 8-byte aligned, that mroce_txmem_prepare()
+ *	has seen; the connection's from now
  * @window: packets, a power of two; @window and @paths are no less than it has
  * @paths: paths
  *
- * Moves all records: some milliseconds for the largest. Return: the memory it had before, for the
+ * Moves the records of what is in flight, a millisecond or two for the largest. Return: the memory it had before, for the
  * caller to free. Afterwards there may be something to send.
  */
 void *mroce_conn_grow(struct mroce_conn *c, void *mem, u32 window, u32 paths);

@@ -145,7 +145,7 @@ static u32 peek_resend(struct mroce_conn *c, u64 now)
 /* Deficit round robin over streams, in bytes (RFC 8290 4.1's shape). */
 static u32 cut_next(struct mroce_conn *c, u64 now)
 {
-	u32 looked = 0;
+	struct mroce_stream *skipped = NULL;
 
 	while (!list_empty(&c->active)) {
 		struct mroce_stream *s = list_first_entry(&c->active, struct mroce_stream, active);
@@ -157,8 +157,10 @@ static u32 cut_next(struct mroce_conn *c, u64 now)
 		}
 		/* whatever is in flight may be refused: conn->pieces must hold it */
 		if (c->pieces_used > c->window && s->refused == MROCE_NONE) {
-			if (looked++ == c->pieces_used)
+			if (s == skipped)
 				return MROCE_NONE;
+			if (!skipped)
+				skipped = s;
 			list_move_tail(&s->active, &c->active);
 			continue;
 		}
@@ -283,10 +285,10 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	c->lane = b->lane;
 	c->want = b->max_count;
 	p = pick_path(c, now);
-	if (!p) {
-		mroce_want_paths(c, now);
+	if (!p && mroce_want_paths(c, now))
+		p = pick_path(c, now);
+	if (!p)
 		return 0;
-	}
 	b->path = p->id;
 	b->sport = p->sport;
 	p->lane = b->lane;

@@ -103,7 +103,7 @@ TEST(goodput, distance)
 
 	EXPECT_GE(goodput("10 ms, MTU 1500", far, 100, 64, 150), 0.95);
 	far.link.loss = far.ack_loss = 0.01;
-	EXPECT_GE(goodput("10 ms, MTU 1500, loss 1 %", far, 100, 64, 150), 0.93);
+	EXPECT_GE(goodput("10 ms, MTU 1500, loss 1 %", far, 400, 64, 150), 0.93);
 }
 
 TEST(goodput, reordering)

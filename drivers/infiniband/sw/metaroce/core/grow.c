@@ -17,10 +17,29 @@
 #define BDP_MIN_NS	(50 * MROCE_NSEC_PER_USEC)	/* shorter measurements show bursts */
 #define PATHS_FACTOR	4				/* more of them, at most, at a time */
 
+static struct mroce_path *paths_in(void *mem, u32 window)
+{
+	return (struct mroce_path *)((struct mroce_txrec *)mem + window);
+}
+
+static struct mroce_piece *pieces_in(void *mem, u32 window, u32 paths)
+{
+	return (struct mroce_piece *)(paths_in(mem, window) + paths);
+}
+
 size_t mroce_txmem_size(u32 window, u32 paths)
 {
 	return window * (sizeof(struct mroce_txrec) + 2 * sizeof(struct mroce_piece)) +
 	       paths * sizeof(struct mroce_path);
+}
+
+void mroce_txmem_prepare(void *mem, u32 window, u32 paths)
+{
+	struct mroce_piece *pieces = pieces_in(mem, window, paths);
+	u32 i;
+
+	for (i = 0; i < 2 * window; i++)
+		pieces[i].next = i + 1 < 2 * window ? i + 1 : MROCE_NONE;
 }
 
 static void carve(struct mroce_conn *c, void *mem, u32 window, u32 paths)
@@ -28,27 +47,16 @@ static void carve(struct mroce_conn *c, void *mem, u32 window, u32 paths)
 	c->txmem = mem;
 	c->tx = mem;
 	c->window = window;
-	c->paths = (struct mroce_path *)(c->tx + window);
+	c->paths = paths_in(mem, window);
 	c->max_paths = paths;
-	c->pieces = (struct mroce_piece *)(c->paths + paths);
-}
-
-static void free_pieces(struct mroce_conn *c, u32 from)
-{
-	u32 i;
-
-	/* used or not, there is none behind the last: that is what MROCE_NONE is for */
-	for (i = 2 * c->window; i-- > from;) {
-		c->pieces[i].next = c->piece_free;
-		c->piece_free = i;
-	}
+	c->pieces = pieces_in(mem, window, paths);
 }
 
 void mroce_txmem_init(struct mroce_conn *c, void *mem)
 {
+	mroce_txmem_prepare(mem, MROCE_WINDOW, MROCE_INIT_PATHS);
 	carve(c, mem, MROCE_WINDOW, MROCE_INIT_PATHS);
-	c->piece_free = MROCE_NONE;
-	free_pieces(c, 0);
+	c->piece_free = 0;
 	c->peer_window = MROCE_WINDOW;
 	c->peer_paths = MROCE_INIT_PATHS;
 }
@@ -96,8 +104,16 @@ void *mroce_conn_grow(struct mroce_conn *c, void *mem, u32 window, u32 paths)
 		c->resend_tail = MOVED(c->resend_tail);
 	}
 #undef MOVED
-	memcpy(c->pieces, pieces, 2 * was * sizeof(*pieces));
-	free_pieces(c, 2 * was);
+	if (c->pieces_used) {
+		/* the new ones, chained already, before the old ones */
+		memcpy(c->pieces, pieces, 2 * was * sizeof(*pieces));
+		if (window > was) {
+			c->pieces[2 * window - 1].next = c->piece_free;
+			c->piece_free = 2 * was;
+		}
+	} else {
+		c->piece_free = 0;
+	}
 	c->growing = false;
 	return old;
 }
@@ -124,48 +140,50 @@ void mroce_want_window(struct mroce_conn *c, u64 now)
 		ask(c, 2 * c->window, max_t(u32, c->npaths, c->max_paths), now);
 }
 
-/* Every path is as wide as it gets, or nearly. */
-static bool all_wide(const struct mroce_conn *c, u32 *total)
+/* Packets that the paths may have in flight, if every one is as wide as it gets, or nearly. */
+static u32 all_wide(const struct mroce_conn *c)
 {
-	u32 i;
+	u32 total = 0, i;
 
-	*total = 0;
-	for (i = 0; i < c->npaths; i++) {
-		const struct mroce_path *p = &c->paths[i];
-
-		if (p->state == MROCE_PATH_ACTIVE)
-			*total += p->cwnd;
-	}
-	return *total >= c->nactive * c->cfg.max_cwnd / 8 * 7;
-}
-
-void mroce_want_paths(struct mroce_conn *c, u64 now)
-{
-	u32 limit = min_t(u32, c->peer_paths, MROCE_MAX_PATHS), total, want, i;
-
-	if (c->npaths >= limit || c->growing || c->nactive * c->cfg.max_cwnd / 8 * 7 >= 2 * c->bdp)
-		return;
-	if (!all_wide(c, &total) || total >= 2 * c->bdp)
-		return;
-	want = min_t(u32, (2 * c->bdp + c->cfg.max_cwnd - 1) / c->cfg.max_cwnd,
-		     PATHS_FACTOR * c->npaths);
-	want = clamp_t(u32, want, c->npaths + 1, limit);
-	if (want > c->max_paths) {
-		ask(c, c->window, want, now);
-		return;
-	}
-	for (i = c->npaths; i < want; i++)
-		mroce_path_add(c, c->paths[0].srtt_us, now);
+	for (i = 0; i < c->npaths; i++)
+		total += c->paths[i].cwnd;
+	return total >= c->npaths * c->cfg.max_cwnd / 8 * 7 ? total : 0;
 }
 
 /*
- * The best rate of the last round trips, times the shortest round trip. A rate that is limited by
- * what there is to send says little, but it can't be too high.
+ * Not while a path is silent: more of them would be, too. And not again unless the last time made
+ * it faster: a queue lets any number of packets be under way, and more paths fill it more.
+ */
+bool mroce_want_paths(struct mroce_conn *c, u64 now)
+{
+	u32 limit = min_t(u32, c->peer_paths, MROCE_MAX_PATHS), total, want, n = c->npaths;
+
+	if (n >= limit || c->nactive < n || c->bdp <= c->grown_bdp + c->grown_bdp / 8 ||
+	    n * c->cfg.max_cwnd / 8 * 7 >= 2 * c->bdp)
+		return false;
+	total = all_wide(c);
+	if (!total || total >= 2 * c->bdp)
+		return false;
+	want = (2 * c->bdp + c->cfg.max_cwnd - 1) / c->cfg.max_cwnd;
+	want = min_t(u32, min_t(u32, want, PATHS_FACTOR * n), limit);
+	if (want > c->max_paths)
+		ask(c, c->window, want, now);
+	while (c->npaths < min_t(u32, want, c->max_paths))
+		mroce_path_add(c, c->paths[0].srtt_us, now);
+	if (c->npaths >= want)
+		c->grown_bdp = c->bdp;
+	return c->npaths > n;
+}
+
+/*
+ * The best rate of the last round trips, times the shortest round trip ever: the one of late may
+ * have our own queue in it, for as long as we send. A rate that is limited by what there is to send
+ * says little, but is not too high.
  */
 void mroce_bw_sample(struct mroce_conn *c, const struct mroce_path *p, u32 n, u64 now)
 {
-	u64 base = p->base_us * MROCE_NSEC_PER_USEC;
-	u64 span = now - c->bw_at;
+	u64 base = c->base_us * MROCE_NSEC_PER_USEC;
+	u64 span = now - min_t(u64, now, c->bw_at);
 	u32 bdp;
 
 	c->delivered += n;

@@ -80,6 +80,66 @@ TEST(grow, not_when_it_is_short)
 	EXPECT_EQ(w.side[0].grown, 0u);
 }
 
+/*
+ * A queue on the way lets as much be under way as one likes. It is no reason to send more, however
+ * long it lasts (the shortest round trip of a path is forgotten after ten seconds).
+ */
+TEST(grow, not_for_a_queue)
+{
+	LinkCfg slow;
+
+	slow.slow_rate = 200000000;
+	slow.slow_queue = 1 << 20;
+	World w({ .seed = 8, .link = slow, .probe_floor = 0, .check_every = 0 });
+	u64 end = w.now + 12 * kSec;
+
+	End *a, *b;
+	std::tie(a, b) = w.connect(kSlots);
+	Bytes data = pattern(1, kMessage);
+	u32 posted = 0;
+
+	b->ooo_check = false;
+	w.side[1].region(kKey, kBase, kSlots * kMessage);
+	w.up();
+	w.run([&] {
+		while (posted < a->done.size() + kSlots - 1) {
+			a->write(kBase + posted % kSlots * kMessage, kKey, data);
+			a->kick();
+			posted++;
+		}
+		return w.now >= end;
+	});
+	EXPECT_GT(a->done.size(), 1000u);
+	/* 20 us at that rate are less than one packet; what the four paths have is 1020 */
+	EXPECT_LE(w.side[0].c.npaths, MROCE_INIT_PATHS / 2u);
+}
+
+/* Silence is no reason either. */
+TEST(grow, not_for_a_black_hole)
+{
+	World w(far(9));
+	End *a, *b;
+	std::tie(a, b) = w.connect(kSlots);
+	u32 paths, window;
+
+	w.side[1].region(kKey, kBase, kSlots * kMessage);
+	w.up();
+	for (u32 i = 0; i < kSlots - 1; i++)
+		a->write(kBase + i * kMessage, kKey, pattern(i, kMessage));
+	a->kick();
+	w.run_for(60 * kMs);
+	w.set_link([](LinkCfg &l) { l.down = true; });
+	w.run_for(30 * kMs);	/* what is on its way arrives, growth that was asked for, too */
+	paths = w.side[0].c.npaths;
+	window = w.side[0].c.window;
+	w.run_for(3000 * kMs);
+	EXPECT_EQ(w.side[0].c.npaths, paths);
+	EXPECT_EQ(w.side[0].c.window, window);
+	w.set_link([](LinkCfg &l) { l.down = false; });
+	ASSERT_TRUE(w.run([&] { return a->done.size() == kSlots - 1; }));
+	EXPECT_FALSE(a->failed);
+}
+
 /* The peer takes no more: its word counts, whatever the way needs. */
 TEST(grow, not_beyond_the_peer)
 {

@@ -89,8 +89,8 @@ static inline void mroce_path_close(struct mroce_conn *c, const struct mroce_pat
 void mroce_txmem_init(struct mroce_conn *c, void *mem);
 /* No packet number is left. */
 void mroce_want_window(struct mroce_conn *c, u64 now);
-/* No path has room. */
-void mroce_want_paths(struct mroce_conn *c, u64 now);
+/* No path has room. Return: whether there are new ones. */
+bool mroce_want_paths(struct mroce_conn *c, u64 now);
 /* @n packets of @p were acknowledged. */
 void mroce_bw_sample(struct mroce_conn *c, const struct mroce_path *p, u32 n, u64 now);
 

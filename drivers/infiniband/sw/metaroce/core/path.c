@@ -21,6 +21,7 @@
 #define REO_MAX_STEPS		8	/* tolerance of two round-trip times */
 #define REO_LIFE_RTTS		64
 #define RTT_MAX_US		(10 * 1000 * 1000)
+#define FIRST_RTT_MAX_US	(100 * 1000)
 
 static u64 usec(u32 us)
 {
@@ -61,9 +62,11 @@ void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now)
 	p->next_seq = 1;
 	p->head = MROCE_NONE;
 	p->tail = MROCE_NONE;
-	p->srtt_us = clamp_t(u32, rtt_us, 1, RTT_MAX_US);
+	/* a handshake whose packets were lost took longer than a round trip */
+	p->srtt_us = clamp_t(u32, rtt_us, 1, FIRST_RTT_MAX_US);
 	p->rttvar_us = p->srtt_us / 2;
-	p->base_us = rtt_us;
+	/* not what a queue adds now; 0: the first sample will tell */
+	p->base_us = c->base_us;
 	p->base_at = now;
 	p->probe_at = MROCE_NEVER;
 	c->cc->init(c, p);
@@ -300,6 +303,8 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	if (took_us)
 		rtt_sample(p, took_us);
 	rtt_us = took_us ? max_t(s32, took_us - a->delay_us, 1) : 0;
+	if (rtt_us && (!c->base_us || rtt_us < c->base_us))
+		c->base_us = rtt_us;
 	adapt_reordering(c, p, a->spurious, now);
 	ce = a->ce - p->peer_ce;	/* negative: overtaken by a newer one */
 	marked = max_t(s32, ce, 0);

@@ -654,6 +654,7 @@ void Side::grow()
 	}
 	u32 window = c.want_window, paths = c.want_paths;
 	auto more = std::make_unique<u64[]>(mroce_txmem_size(window, paths) / 8 + 1);
+	mroce_txmem_prepare(more.get(), window, paths);
 	void *old = mroce_conn_grow(&c, more.get(), window, paths);
 
 	EXPECT_EQ(old, txmem.get());

@@ -405,6 +405,7 @@ void mroce_stream_refuse(struct mroce_stream *s, u32 cpn, u8 nak, u32 delay_us, 
 		     r->op != MROCE_OP_READ_RESP && r->op != MROCE_OP_ATOMIC_RESP;
 	u64 sent_at = r->sent_at;
 	u32 index = r->index;
+	u16 path = r->path;
 
 	if (r->op < MROCE_OP_SEND) {
 		mroce_tx_queue(c, cpn);		/* nobody refuses these */
@@ -419,6 +420,9 @@ void mroce_stream_refuse(struct mroce_stream *s, u32 cpn, u8 nak, u32 delay_us, 
 	mroce_tx_park(c, cpn);
 	s->progress_at = now;
 	if (first) {
+		/* room to hold comes with a repair, and that takes a round trip: ask in between */
+		if (nak == MROCE_NAK_HOLD)
+			delay_us = max_t(u32, delay_us, c->paths[path].srtt_us / 4);
 		s->resume_at = now + max_t(u32, delay_us, 20) * MROCE_NSEC_PER_USEC;
 		mroce_stream_arm(s);
 	}

@@ -164,6 +164,7 @@ static void free_econn(struct mroce_econn *econn)
 	cancel_work_sync(&econn->grow_work);
 	xa_destroy(&econn->streams);
 	xa_destroy(&econn->by_qpn);
+	mroce_econn_shrink(econn);
 	kvfree(econn->conn.txmem);
 	kvfree(econn->mem);
 	kvfree_rcu(econn, rcu);

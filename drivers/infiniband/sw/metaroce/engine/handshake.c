@@ -446,7 +446,8 @@ static void rx_unknown(struct mroce_net_port *np, const u8 *data, const struct m
 		econn->hs_verify = true;
 		econn->hs_cookie = 0;
 		econn->hs_tries = 1;
-		}
+		econn->hs_sent_at = now;
+	}
 	spin_unlock(&econn->lock);
 	if (verify)
 		send_hello(econn);

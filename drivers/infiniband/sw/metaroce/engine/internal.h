@@ -60,6 +60,7 @@ struct mroce_econn {
 	u64 armed_at;			/* under lock */
 	struct work_struct pump_work;
 	struct work_struct grow_work;	/* more may be under way: grow.c */
+	long grown_bytes;		/* of conn.txmem, if it was grown; grow_work's */
 	struct delayed_work reap_work;
 	struct work_struct lost_work;
 	struct work_struct free_work;
@@ -169,6 +170,7 @@ int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned
 /* grow.c */
 void mroce_econn_grow(struct mroce_econn *econn);		/* @lock held */
 void mroce_econn_grow_work(struct work_struct *work);
+void mroce_econn_shrink(struct mroce_econn *econn);
 
 /* rx.c */
 /* @lock held. Return: whether there is an acknowledgment to send with mroce_econn_send_acks(). */
