@@ -8,7 +8,7 @@
  *		not full: less than two bandwidth-delay products
  *
  * The memory comes from where one may sleep: ops->grow(), then mroce_conn_grow().
- * MR-5.1-05, MR-6.4-02
+ * MR-5.1-05, MR-5.1-06, MR-6.4-02
  */
 #include "internal.h"
 
