@@ -23,7 +23,7 @@ packages() {
 		 echo sparse clang-tidy-14 shellcheck perl python3 ;;
 	demo)    packages lab ;;
 	curves)  packages modules; packages fetch; packages user
-		 echo flex bison bc gzip iproute2 ethtool iperf3 gnuplot-nox jq ;;
+		 echo flex bison bc gzip iproute2 ethtool gnuplot-nox jq ;;
 	check)   packages unit; packages lint; packages lab
 		 echo python3-pyverbs ;;
 	*)       echo "prereq.sh: unknown goal '$1'" >&2; exit 2 ;;

@@ -62,21 +62,3 @@ vt_bench() {
 	wait "$server" 2>/dev/null
 	return $rc
 }
-
-# vt_tcp WARMUP SECONDS: bit/s of one TCP connection from a to b
-vt_tcp() {
-	local server rc=0 h
-	for h in a b; do
-		on "$h" sh -c 'echo 4096 1048576 1073741824 >/proc/sys/net/ipv4/tcp_rmem
-			echo 4096 1048576 1073741824 >/proc/sys/net/ipv4/tcp_wmem' || return
-	done
-	_vt_port=$((_vt_port + 1))
-	spawn b iperf3 -s -1 -p $_vt_port >/dev/null 2>&1
-	server=$pid
-	wait_for 5 _vt_listens b $_vt_port || return
-	on a iperf3 -c "$(addr b eth0)" -p $_vt_port -l 1M -O "$1" -t "$2" -J >"$scratch/iperf" || rc=$?
-	kill "$server" 2>/dev/null
-	wait "$server" 2>/dev/null
-	[ $rc = 0 ] && jq -e .end.sum_received.bits_per_second "$scratch/iperf"
-}
-_vt_listens() { on "$1" ss -Hltn "sport = :$2" | grep -q .; }
