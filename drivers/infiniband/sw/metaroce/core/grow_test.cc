@@ -15,8 +15,9 @@ constexpr u32 kSlots = 64;
 
 Cfg far(u64 seed)
 {
+	/* the larger the window the longer a look at all of it */
 	return { .seed = seed, .link = { .delay = 5 * kMs, .loss = 0.01 }, .rate = 10000000000,
-		 .probe_floor = 0 };
+		 .probe_floor = 0, .check_every = 4096 };
 }
 
 /* @messages of @kMessage, each to memory of its own; contents are compared. */
@@ -73,7 +74,8 @@ TEST(grow, numbers_wrap)
 
 TEST(grow, not_when_it_is_short)
 {
-	World w({ .seed = 3, .link = { .loss = 0.01 }, .rate = 10000000000, .probe_floor = 0 });
+	World w({ .seed = 3, .link = { .loss = 0.01 }, .rate = 10000000000, .probe_floor = 0,
+		  .check_every = 1024 });
 
 	move(w, 200);
 	EXPECT_EQ(w.side[0].c.npaths, 4u);
@@ -88,7 +90,7 @@ TEST(grow, not_for_a_queue)
 {
 	LinkCfg slow;
 
-	slow.slow_rate = 200000000;
+	slow.slow_rate = 20000000;
 	slow.slow_queue = 1 << 20;
 	World w({ .seed = 8, .link = slow, .probe_floor = 0, .check_every = 0 });
 	u64 end = w.now + 12 * kSec;
@@ -109,7 +111,7 @@ TEST(grow, not_for_a_queue)
 		}
 		return w.now >= end;
 	});
-	EXPECT_GT(a->done.size(), 1000u);
+	EXPECT_GT(a->done.size(), 100u);
 	/* 20 us at that rate are less than one packet; what the four paths have is 1020 */
 	EXPECT_LE(w.side[0].c.npaths, MROCE_INIT_PATHS / 2u);
 }
