@@ -546,7 +546,7 @@ struct mroce_conn {
 	/* how fast the peer takes it all: bandwidth, grow.c */
 	u64 delivered;			/* packets ever acknowledged */
 	u64 bw_at, bw_delivered;	/* when the measurement began, and @delivered then */
-	u32 base_us;			/* the shortest round trip that was ever seen; 0: none yet */
+	u32 base_us;			/* the shortest round trip ever; 0: none seen yet */
 	u32 bdp;			/* packets that fill the way, by the best of late */
 	u64 bdp_at;
 	u32 grown_bdp;			/* @bdp when paths were added */
@@ -601,8 +601,8 @@ void mroce_txmem_prepare(void *mem, u32 window, u32 paths);
  * @window: packets, a power of two; @window and @paths are no less than it has
  * @paths: paths
  *
- * Moves the records of what is in flight, a millisecond or two for the largest. Return: the memory it had before, for the
- * caller to free. Afterwards there may be something to send.
+ * Moves the records of what is in flight, a millisecond or two for the largest. Return: the
+ * memory it had before, for the caller to free. Afterwards there may be something to send.
  */
 void *mroce_conn_grow(struct mroce_conn *c, void *mem, u32 window, u32 paths);
 
