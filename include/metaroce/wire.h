@@ -165,7 +165,7 @@ struct mroce_hello {
 	u8 version_min, version_max;
 	u8 dscp;
 	u8 reason;		/* REJECT: enum mroce_reject */
-	u32 dcid;		/* 0 in HELLO */
+	u32 dcid;		/* HELLO: 0, or what it asks to join: MR-3.6-02 */
 	u32 scid;		/* the sender's id */
 	u32 epoch;
 	u64 device_id;

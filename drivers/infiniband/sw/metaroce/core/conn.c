@@ -99,10 +99,9 @@ void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now)
 
 void mroce_conn_lost(struct mroce_conn *c, u64 now)
 {
-	if (c->state == MROCE_CONN_DEAD)
-		return;
+	if (c->state == MROCE_CONN_UP)
+		mroce_cnt(c, MROCE_CNT_CONN_LOST);
 	c->state = MROCE_CONN_DEAD;
-	mroce_cnt(c, MROCE_CNT_CONN_LOST);
 }
 
 bool mroce_conn_backlog(const struct mroce_conn *c)

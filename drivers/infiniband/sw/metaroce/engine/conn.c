@@ -22,6 +22,63 @@ struct mroce_econn *mroce_econn_find(u32 cid)
 	return econn;
 }
 
+/* Return: where in @also; @nalso: nowhere. */
+static u32 find_pair(const struct mroce_econn *econn, const struct mroce_addr *src,
+		     const struct mroce_addr *dst)
+{
+	u32 i;
+
+	lockdep_assert_held(&econn->dev->conns_lock);
+	for (i = 0; i < econn->nalso; i++)
+		if (mroce_addr_equal(&econn->also[i].dst, dst) &&
+		    mroce_addr_equal(&econn->also[i].src, src))
+			break;
+	return i;
+}
+
+static bool has_pair(const struct mroce_econn *econn, const struct mroce_addr *src,
+		     const struct mroce_addr *dst)
+{
+	return (mroce_addr_equal(&econn->dst, dst) && mroce_addr_equal(&econn->src, src)) ||
+	       find_pair(econn, src, dst) < econn->nalso;
+}
+
+/* Return: false if it is not listed any more, or knows too many pairs. */
+bool mroce_econn_add_pair(struct mroce_econn *econn, const struct mroce_addr *src,
+			  const struct mroce_addr *dst)
+{
+	bool ok;
+
+	spin_lock_bh(&econn->dev->conns_lock);
+	ok = econn->listed;
+	if (ok && !has_pair(econn, src, dst)) {
+		ok = econn->nalso < MROCE_MAX_ALSO;
+		if (ok) {
+			econn->also[econn->nalso].src = *src;
+			econn->also[econn->nalso].dst = *dst;
+			econn->nalso++;
+		}
+	}
+	spin_unlock_bh(&econn->dev->conns_lock);
+	return ok;
+}
+
+/* Return: false if it is not one that was added. */
+bool mroce_econn_drop_pair(struct mroce_econn *econn, const struct mroce_addr *src,
+			   const struct mroce_addr *dst)
+{
+	bool found;
+	u32 i;
+
+	spin_lock_bh(&econn->dev->conns_lock);
+	i = find_pair(econn, src, dst);
+	found = i < econn->nalso;
+	if (found)
+		econn->also[i] = econn->also[--econn->nalso];
+	spin_unlock_bh(&econn->dev->conns_lock);
+	return found;
+}
+
 static struct mroce_econn *find_listed(struct mroce_dev *dev, const struct mroce_addr *src,
 				       const struct mroce_addr *dst, u8 tclass, u8 side)
 {
@@ -29,8 +86,7 @@ static struct mroce_econn *find_listed(struct mroce_dev *dev, const struct mroce
 
 	lockdep_assert_held(&dev->conns_lock);
 	list_for_each_entry(econn, &dev->conns, node)
-		if (econn->side == side && econn->tclass == tclass &&
-		    mroce_addr_equal(&econn->dst, dst) && mroce_addr_equal(&econn->src, src))
+		if (econn->side == side && econn->tclass == tclass && has_pair(econn, src, dst))
 			return econn;
 	return NULL;
 }

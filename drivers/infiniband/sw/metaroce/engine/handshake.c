@@ -129,6 +129,8 @@ static void send_hello(struct mroce_econn *econn)
 	u16 mtu = 1280;
 	u8 *buf;
 
+	if (mroce_join_waits(econn))
+		return;
 	spin_lock_bh(&econn->ack_lock);
 	if (!mroce_route_refresh(econn->dev->np, &econn->ack_route))
 		mtu = econn->ack_route.mtu;
@@ -138,8 +140,9 @@ static void send_hello(struct mroce_econn *econn)
 	buf = kzalloc(mtu - ip, GFP_ATOMIC);
 	if (!buf)
 		return;		/* the next try may find memory */
-	fill(&m, econn->dev, MROCE_T_HELLO, econn->conn.cid, 0, econn->tclass, &econn->src,
-	     &econn->dst);
+	mroce_join_choose(econn);
+	fill(&m, econn->dev, MROCE_T_HELLO, econn->conn.cid, READ_ONCE(econn->hs_join),
+	     econn->tclass, &econn->src, &econn->dst);
 	m.cookie = econn->hs_cookie;
 	m.mtu = mtu;
 	mroce_wire_put_hello(&m, buf);
@@ -224,6 +227,8 @@ static bool raise(struct mroce_econn *econn, const struct mroce_hello *m, u16 mt
 	}
 	mroce_econn_unlock(econn);
 	mroce_notify_flush(&notify);
+	if (up)
+		mroce_join_wake(econn);
 	return up;
 }
 
@@ -257,7 +262,10 @@ static bool answer_with(struct mroce_econn *econn, const struct answer *a)
 	if (econn->conn.state != MROCE_CONN_UP || econn->conn.peer_cid != m->scid ||
 	    econn->peer_device_id != m->device_id || econn->peer_epoch != m->epoch) {
 		local_bh_enable();
-		mroce_econn_lost(econn);
+		/* an attempt to join that the peer gave up is no reason to end the rest */
+		if (econn->peer_device_id != m->device_id || econn->peer_epoch != m->epoch ||
+		    !mroce_econn_drop_pair(econn, &a->dst, &a->src))
+			mroce_econn_lost(econn);
 		return false;
 	}
 	send_welcome(econn, econn->hs_mtu);
@@ -266,13 +274,38 @@ static bool answer_with(struct mroce_econn *econn, const struct answer *a)
 	return true;
 }
 
+/* Return: whether the HELLO is answered: with the connection that it asks to join. */
+static bool answer_join(const struct answer *a)
+{
+	struct mroce_econn *econn = mroce_join_asked(a->dev, &a->hello, a->tclass);
+	u8 buf[MROCE_HELLO_LEN];
+	struct mroce_hello m;
+	bool taken;
+
+	if (!econn)
+		return false;
+	taken = mroce_join_take(econn, &a->dst, &a->src, a->hello.scid);
+	if (taken) {
+		fill(&m, a->dev, MROCE_T_WELCOME, econn->conn.cid, a->hello.scid, a->tclass,
+		     &a->dst, &a->src);
+		m.mtu = econn->hs_mtu;
+		mroce_wire_put_hello(&m, buf);
+		local_bh_disable();
+		send_to(a->dev, &a->dst, &a->src, a->tclass, buf, sizeof(buf));
+		local_bh_enable();
+	}
+	mroce_econn_put(econn);
+	return taken;
+}
+
 static void answer_work(struct work_struct *work)
 {
 	struct answer *a = container_of(work, struct answer, work);
 	struct mroce_econn *econn;
-	bool done = false;
+	bool done;
 	int tries;
 
+	done = mroce_join_yields(a->dev, &a->hello, a->tclass) || answer_join(a);
 	for (tries = 0; !done && tries < 3; tries++) {
 		econn = mroce_econn_lookup(a->dev, &a->dst, &a->src, a->tclass, 0);
 		if (!econn && mroce_econn_unused(a->dev) >= MROCE_UNUSED_CONNS) {
@@ -377,6 +410,10 @@ static void rx_challenge(struct mroce_econn *econn, const struct mroce_hello *m)
 	again = econn->hs_tries && econn->hs_cookie != m->cookie && !econn->gone &&
 		(econn->conn.state == MROCE_CONN_CONNECTING || econn->hs_verify);
 	econn->hs_cookie = m->cookie;
+	if (econn->conn.state == MROCE_CONN_CONNECTING) {
+		econn->peer_device_id = m->device_id;
+		econn->peer_epoch = m->epoch;
+	}
 	if (again)
 		econn->hs_sent_at = mroce_now();
 	spin_unlock(&econn->lock);
@@ -391,6 +428,10 @@ static void rx_welcome(struct mroce_econn *econn, const struct mroce_hello *m)
 
 	if (!m->scid || !econn->hs_tries)
 		return;
+	if (m->scid == READ_ONCE(econn->hs_join)) {
+		mroce_join_welcomed(econn, m);
+		return;
+	}
 	spin_lock(&econn->lock);
 	reborn = econn->hs_verify && econn->conn.state == MROCE_CONN_UP &&
 		 econn->conn.peer_cid != m->scid;

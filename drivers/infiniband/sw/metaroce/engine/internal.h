@@ -15,6 +15,12 @@
 #define MROCE_TXQ_LIMIT		(4U << 20)	/* bytes in the local stack per connection */
 #define MROCE_HS_TABLE		256		/* handshakes being answered at a time */
 #define MROCE_UNUSED_CONNS	256		/* connections of a device that only peers want */
+#define MROCE_MAX_ALSO		8		/* address pairs of a connection beside its own */
+
+/* By which two devices meet. */
+struct mroce_addr_pair {
+	struct mroce_addr src, dst;
+};
 
 /*
  * A connection as the engine drives it. Two of them make a self-connection: the QP with the
@@ -29,7 +35,9 @@ struct mroce_econn {
 	void *mem;			/* the core's pools */
 	struct mroce_notify *notify;	/* of whoever holds @lock */
 
-	struct mroce_addr src, dst;
+	struct mroce_addr src, dst;	/* what its packets travel between */
+	struct mroce_addr_pair also[MROCE_MAX_ALSO];	/* QPs use it by these, too; conns_lock */
+	u32 nalso;
 	u8 tclass;
 	u8 hop_limit;
 	u8 side;			/* self-connections: 0 or 1 */
@@ -67,12 +75,13 @@ struct mroce_econn {
 
 	/* handshake */
 	u64 hs_at, hs_sent_at, hs_cookie;	/* under lock */
+	u32 hs_join;			/* the peer's id of what it asks to join: join.c */
 	u32 hs_tries;
 	u16 hs_mtu;
 	bool hs_verify;			/* asking whether the peer still knows us; under lock */
 	u64 reap_seen;			/* packets received when last looked at */
 	u32 reaps;			/* times that they kept it, unused */
-	u32 peer_epoch;
+	u32 peer_epoch;			/* under lock; by CHALLENGE, then by who was agreed with */
 	u64 peer_device_id;
 
 	atomic_t held_bytes;
@@ -107,6 +116,10 @@ struct mroce_econn *mroce_econn_find(u32 cid);
 struct mroce_econn *mroce_econn_by_peer(struct mroce_dev *dev, const struct mroce_addr *dst,
 					u32 peer_cid);
 void mroce_econn_reap_unused(struct mroce_econn *econn);
+bool mroce_econn_add_pair(struct mroce_econn *econn, const struct mroce_addr *src,
+			  const struct mroce_addr *dst);
+bool mroce_econn_drop_pair(struct mroce_econn *econn, const struct mroce_addr *src,
+			   const struct mroce_addr *dst);
 struct mroce_econn *mroce_econn_lookup(struct mroce_dev *dev, const struct mroce_addr *src,
 				       const struct mroce_addr *dst, u8 tclass, u8 side);
 struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce_addr *src,
@@ -142,6 +155,16 @@ void mroce_hs_flush(void);
 /* Makes the secret of cookies. Process context. Return: 0 or -ENOMEM. */
 int mroce_hs_init(void);
 void mroce_hs_exit(void);
+
+/* join.c: two devices, one connection. Any context but hard interrupts, no lock held. */
+void mroce_join_choose(struct mroce_econn *econn);
+bool mroce_join_waits(struct mroce_econn *econn);
+bool mroce_join_yields(struct mroce_dev *dev, const struct mroce_hello *m, u8 tclass);
+void mroce_join_wake(struct mroce_econn *econn);
+struct mroce_econn *mroce_join_asked(struct mroce_dev *dev, const struct mroce_hello *m, u8 tclass);
+bool mroce_join_take(struct mroce_econn *econn, const struct mroce_addr *src,
+		     const struct mroce_addr *dst, u32 peer_cid);
+void mroce_join_welcomed(struct mroce_econn *econn, const struct mroce_hello *m);
 
 /* lost.c: the peer went away or was reborn */
 void mroce_econn_lost_work(struct work_struct *work);
