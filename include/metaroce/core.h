@@ -13,6 +13,7 @@
  *	work request posted		mroce_stream_post()
  *	there may be room to send	mroce_conn_next_burst(), send, mroce_conn_burst_sent()
  *	something to acknowledge	mroce_conn_next_ack()
+ *	a way works, or has failed	mroce_conn_way_up(), mroce_conn_way_down()
  *	time				mroce_conn_timeout() at mroce_conn_deadline()
  *
  * All calls for one connection are serialised by the caller (the engine's
@@ -71,6 +72,8 @@ enum mroce_counter {
 	MROCE_CNT_RETX_SPURIOUS,
 	MROCE_CNT_PATH_SUSPECT,
 	MROCE_CNT_PATH_FAILED,
+	MROCE_CNT_WAY_UP,
+	MROCE_CNT_WAY_DOWN,
 	MROCE_CNT_CC_MARK,		/* window cut by a mark */
 	MROCE_CNT_CC_DELAY,		/* window cut by a rising round-trip time */
 	MROCE_CNT_CC_OVERFLOW,
@@ -274,6 +277,7 @@ enum mroce_path_state {
 struct mroce_path {
 	u16 id;
 	u16 sport;		/* UDP source port: the entropy */
+	u8 way;
 	u8 state;
 	u8 probes;		/* in a row without an answer */
 	u8 reo_steps;		/* reordering tolerance in quarters of srtt */
@@ -300,6 +304,13 @@ struct mroce_path {
 	u64 reo_decay_at;
 	u64 rack_sent;		/* when the newest packet known to have arrived was sent */
 	u64 tx_pkts, retx_pkts, marks;
+};
+
+/* A netdev of ours and one of the peer's, and what is between them. */
+struct mroce_way {
+	u32 npaths;		/* that leave by it */
+	u32 base_us;		/* the shortest round trip seen; 0: none yet */
+	u64 ack_at;		/* last time something that left by it was acknowledged */
 };
 
 struct mroce_rxpath {
@@ -373,6 +384,8 @@ struct mroce_burst {
 	u32 count;
 	u32 max_count;		/* in: no more than this */
 	u32 lane;		/* in: the local queue it will leave by (a CPU, say) */
+	u8 ways;		/* in: ways that can take a burst now, one bit each */
+	u8 way;			/* that it leaves by */
 	u32 seg_size;		/* UDP payload of every packet but the last */
 	u32 bytes;
 	struct mroce_txpkt pkts[MROCE_BURST_MAX];
@@ -435,6 +448,8 @@ struct mroce_core_ops {
 	 * are none, mroce_conn_no_growth().
 	 */
 	void (*grow)(struct mroce_conn *c);
+	/* A way fell silent, and its packets went to others: as if by mroce_conn_way_down(). */
+	void (*way_silent)(struct mroce_conn *c, u8 way);
 	/* OPEN for (dst_qpn, src_qpn) came. Return: the stream, bound to @c, or NULL. */
 	struct mroce_stream *(*find_stream)(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn);
 	/* Same, by our handle. */
@@ -442,7 +457,8 @@ struct mroce_core_ops {
 };
 
 #define MROCE_MAX_PATHS		512	/* that a peer may use: 255 packets each */
-#define MROCE_INIT_PATHS	16	/* with room in a sender from the start */
+#define MROCE_INIT_PATHS	32	/* with room in a sender from the start */
+#define MROCE_MAX_WAYS		8
 #define MROCE_WINDOW		4096	/* packets ahead of the oldest, at first; a power of two */
 #define MROCE_MAX_WINDOW	262144	/* ... that a receiver takes, and a sender grows to */
 #define MROCE_HOLD_POOL		1024	/* packets held out of order */
@@ -506,7 +522,7 @@ struct mroce_conn_cfg {
 	u64 delay_target;	/* rise of the round-trip time that counts as congestion: 25 ms */
 	u32 init_cwnd;		/* packets per path */
 	u32 max_cwnd;
-	u32 paths;
+	u32 paths;		/* of a way, at first */
 	u32 payload;		/* bytes of a full packet, a multiple of 128 */
 	u32 payload_ext;	/* ... that has an IMM extension */
 	u32 quantum;		/* bytes per turn of a stream */
@@ -536,7 +552,11 @@ struct mroce_conn {
 	void *txmem;			/* tx, pieces and paths; grow.c */
 	struct mroce_path *paths;	/* room for max_paths of them */
 	u32 npaths, max_paths, last_path;
-	u32 nactive;			/* of them, in MROCE_PATH_ACTIVE */
+	u32 nactive, nfailed;		/* of them, in MROCE_PATH_ACTIVE and MROCE_PATH_FAILED */
+	struct mroce_way ways[MROCE_MAX_WAYS];
+	u8 ways_up;			/* one bit each */
+	u8 ways_ready;			/* of the burst being made: b->ways */
+	bool ways_short;		/* one has too few paths */
 	u64 open[MROCE_MAX_PATHS / 64];	/* paths that may have room; others have none */
 	bool probes_due;		/* some path's want_probe */
 	bool growing;			/* ops->grow() was called and not answered */
@@ -631,6 +651,24 @@ void mroce_cfg_mtu(struct mroce_conn_cfg *cfg, u32 mtu, bool ipv6);
 
 /* The handshake is through: @rtt_us was measured by it (0: unknown). */
 void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now);
+
+/**
+ * mroce_conn_way_up - packets come through
+ * @way: 0 to MROCE_MAX_WAYS - 1; 0 is up from mroce_conn_up() on
+ * @rtt_us: as a probe has measured it, at least 1
+ *
+ * Its paths are used from now on.
+ */
+void mroce_conn_way_up(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now);
+
+/**
+ * mroce_conn_way_down - nothing comes through
+ * @way: as above
+ *
+ * What is in flight there is sent by other ways at once. Return: false if it is the only one
+ * that is up, and stays so: then its streams wait, as long as they may.
+ */
+bool mroce_conn_way_down(struct mroce_conn *c, u8 way, u64 now);
 
 /* The peer is gone: nothing is sent or taken any more. The caller fails the streams. */
 void mroce_conn_lost(struct mroce_conn *c, u64 now);

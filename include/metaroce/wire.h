@@ -25,6 +25,10 @@
 #define MROCE_MAX_HDR_LEN	64
 #define MROCE_DGRAM_LEN		24
 #define MROCE_HELLO_LEN		96
+#define MROCE_PLANE_LEN		20	/* of PLANES, for each */
+#define MROCE_PROBE_LEN		24
+#define MROCE_MAX_PLANES	8
+#define MROCE_PLANES_MAX_LEN	(MROCE_COMMON_LEN + MROCE_MAX_PLANES * MROCE_PLANE_LEN)
 #define MROCE_LINE		128	/* W1: a line is never split over packets */
 
 /* enum mroce_type: low nibble of the first byte; the version is the high one. */
@@ -38,6 +42,10 @@ enum mroce_type {
 	MROCE_T_UNKNOWN_CONN	= 6,
 	MROCE_T_DATAGRAM	= 7,
 	MROCE_T_CLOSE		= 8,
+	MROCE_T_PLANES		= 9,
+	MROCE_T_PLANES_ACK	= 10,
+	MROCE_T_PROBE		= 11,
+	MROCE_T_PROBE_REPLY	= 12,
 	MROCE_T_MAX
 };
 
@@ -178,6 +186,24 @@ struct mroce_hello {
 	u8 dst_gid[16];
 };
 
+/* What its sender's planes are, all of them: MR-12.1-* */
+struct mroce_planes {
+	u32 dcid, scid;
+	u32 serial;
+	u8 count;
+	struct {
+		u8 index;	/* the sender's name for it */
+		bool up;
+		u8 gid[16];
+	} plane[MROCE_MAX_PLANES];
+};
+
+/* PROBE and PROBE_REPLY: does a pair of planes let packets through? MR-12.2-* */
+struct mroce_probe {
+	u32 dcid, scid;
+	u64 nonce;
+};
+
 enum mroce_reject {
 	MROCE_REJECT_VERSION	= 1,
 	MROCE_REJECT_NO_DEVICE	= 2,
@@ -234,6 +260,16 @@ unsigned int mroce_wire_put_hello(const struct mroce_hello *m, u8 *buf);
 
 int mroce_wire_get_dgram(struct mroce_dgram *d, const u8 *p, size_t len);
 unsigned int mroce_wire_put_dgram(const struct mroce_dgram *d, u8 *buf);
+
+int mroce_wire_get_planes(struct mroce_planes *m, const u8 *p, size_t len);
+/* @buf: MROCE_PLANES_MAX_LEN bytes */
+unsigned int mroce_wire_put_planes(const struct mroce_planes *m, u8 *buf);
+unsigned int mroce_wire_put_planes_ack(u32 dcid, u32 scid, u32 serial, u8 *buf);
+u32 mroce_wire_planes_serial(const u8 *p);
+
+int mroce_wire_get_probe(struct mroce_probe *m, const u8 *p, size_t len);
+/* @type: MROCE_T_PROBE, which the caller pads, or MROCE_T_PROBE_REPLY */
+unsigned int mroce_wire_put_probe(u8 type, const struct mroce_probe *m, u8 *buf);
 
 /* CLOSE and UNKNOWN_CONN are a bare common header: @scid is whom it is about. */
 unsigned int mroce_wire_put_bare(u8 type, u32 dcid, u32 scid, u8 *buf);

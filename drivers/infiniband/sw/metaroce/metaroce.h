@@ -45,6 +45,8 @@ struct mroce_dev {
 	struct ib_device ibdev;		/* first: ib_alloc_device() */
 	struct mroce_net_port *np;	/* the netns' sockets: net/net.h */
 	struct net_device __rcu *netdev;	/* NULL once it is going: mroce_netdev_get() */
+	struct net_device __rcu *planes[MROCE_MAX_PLANES];	/* more of them; [0] unused */
+	bool has_planes;		/* ever had more than one */
 	struct net *net;		/* of netdev; only compared */
 	struct list_head link;		/* in verbs/link.c's list */
 	int index;			/* small, unique among living devices */

@@ -89,8 +89,9 @@ void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now)
 	c->peer_cid = peer_cid;
 	c->bw_at = now;
 	paths = clamp_t(u32, c->cfg.paths, 1, min_t(u32, c->max_paths, c->peer_paths));
+	c->ways_up = 1;
 	while (c->npaths < paths)
-		mroce_path_add(c, rtt_us, now);
+		mroce_path_add(c, 0, rtt_us, now);
 	mroce_cnt(c, MROCE_CNT_CONN_UP);
 	list_for_each_entry_safe(s, tmp, &c->timed, timed)
 		if (s->state == MROCE_STREAM_OPENING)
@@ -187,6 +188,8 @@ static struct mroce_path *home_path(struct mroce_conn *c, u32 cpn)
 	if (cpn == MROCE_NONE || !mroce_rec(c, cpn)->tries)
 		return NULL;
 	p = &c->paths[mroce_rec(c, cpn)->path];
+	if (p->state == MROCE_PATH_FAILED || !mroce_way_ready(c, p))
+		return NULL;
 	if (p->state == MROCE_PATH_ACTIVE && mroce_path_room(c, p))
 		return p;
 	/*
@@ -210,6 +213,7 @@ static struct mroce_path *pick_path(struct mroce_conn *c, u64 now)
 /* A NOP on a path that is to come back. */
 static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 {
+	bool waiting = false;
 	u32 i;
 
 	if (likely(!c->probes_due))
@@ -220,6 +224,10 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 
 		if (!p->want_probe)
 			continue;
+		if (!mroce_way_ready(c, p)) {
+			waiting = true;
+			continue;
+		}
 		p->want_probe = false;
 		h = (struct mroce_hdr) {
 			.path = i,
@@ -228,6 +236,7 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 			.pseq = p->next_seq++,
 		};
 		b->path = p->id;
+		b->way = p->way;
 		b->sport = p->sport;
 		b->count = 1;
 		b->pkts[0].stream = NULL;
@@ -238,7 +247,7 @@ static bool send_probe(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 		b->seg_size = b->pkts[0].hdr_len;
 		return true;
 	}
-	c->probes_due = false;
+	c->probes_due = waiting;
 	return false;
 }
 
@@ -277,6 +286,9 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	b->seg_size = 0;
 	if (c->state != MROCE_CONN_UP)
 		return 0;
+	c->ways_ready = b->ways;
+	if (unlikely(c->ways_short))
+		mroce_ways_fill(c, now);
 	if (send_probe(c, b, now))
 		return 1;
 	if (!mroce_conn_backlog(c))
@@ -289,6 +301,7 @@ u32 mroce_conn_next_burst(struct mroce_conn *c, struct mroce_burst *b, u64 now)
 	if (!p)
 		return 0;
 	b->path = p->id;
+	b->way = p->way;
 	b->sport = p->sport;
 	p->lane = b->lane;
 	limit = min_t(u32, b->max_count, MROCE_BURST_MAX);

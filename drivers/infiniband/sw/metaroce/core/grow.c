@@ -140,14 +140,21 @@ void mroce_want_window(struct mroce_conn *c, u64 now)
 		ask(c, 2 * c->window, max_t(u32, c->npaths, c->max_paths), now);
 }
 
+void mroce_want_room(struct mroce_conn *c, u32 paths, u64 now)
+{
+	if (c->max_paths < paths)
+		ask(c, c->window, paths, now);
+}
+
 /* Packets that the paths may have in flight, if every one is as wide as it gets, or nearly. */
 static u32 all_wide(const struct mroce_conn *c)
 {
 	u32 total = 0, i;
 
 	for (i = 0; i < c->npaths; i++)
-		total += c->paths[i].cwnd;
-	return total >= c->npaths * c->cfg.max_cwnd / 8 * 7 ? total : 0;
+		if (c->paths[i].state != MROCE_PATH_FAILED)
+			total += c->paths[i].cwnd;
+	return total >= (c->npaths - c->nfailed) * c->cfg.max_cwnd / 8 * 7 ? total : 0;
 }
 
 /*
@@ -158,7 +165,7 @@ bool mroce_want_paths(struct mroce_conn *c, u64 now)
 {
 	u32 limit = min_t(u32, c->peer_paths, MROCE_MAX_PATHS), total, want, n = c->npaths;
 
-	if (n >= limit || c->nactive < n || c->bdp <= c->grown_bdp + c->grown_bdp / 8 ||
+	if (n >= limit || c->nactive + c->nfailed < n || c->bdp <= c->grown_bdp + c->grown_bdp / 8 ||
 	    n * c->cfg.max_cwnd / 8 * 7 >= 2 * c->bdp)
 		return false;
 	total = all_wide(c);
@@ -169,7 +176,7 @@ bool mroce_want_paths(struct mroce_conn *c, u64 now)
 	if (want > c->max_paths)
 		ask(c, c->window, want, now);
 	while (c->npaths < min_t(u32, want, c->max_paths))
-		mroce_path_add(c, c->paths[0].srtt_us, now);
+		mroce_path_add(c, mroce_way_for_path(c), c->paths[0].srtt_us, now);
 	if (c->npaths >= want)
 		c->grown_bdp = c->bdp;
 	return c->npaths > n;

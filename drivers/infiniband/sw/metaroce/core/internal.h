@@ -62,7 +62,11 @@ void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused);
 /* path.c: sending side of paths ------------------------------------------------ */
 
 /* One more path, in conn->paths where there is room. */
-void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now);
+void mroce_path_add(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now);
+/* Its packets go elsewhere. PROBING: reborn with another source port; FAILED: not before its way. */
+void mroce_path_fail(struct mroce_conn *c, struct mroce_path *p, u8 state, u64 now);
+/* Its way is up again. */
+void mroce_path_revive(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u64 now);
 void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state);
 /* Sequences that the path may send now; a probe may exceed the window by @extra. */
 u32 mroce_path_room(struct mroce_conn *c, const struct mroce_path *p);
@@ -84,11 +88,28 @@ static inline void mroce_path_close(struct mroce_conn *c, const struct mroce_pat
 	c->open[p->id / 64] &= ~(1ULL << (p->id % 64));
 }
 
+/* Can its way take a burst now? */
+static inline bool mroce_way_ready(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	return c->ways_ready >> p->way & 1;
+}
+
+/* way.c: where paths lead ------------------------------------------------------------ */
+
+/* Which one the next new path leaves by. */
+u8 mroce_way_for_path(const struct mroce_conn *c);
+/* Ways that came up when there was no room for their paths. */
+void mroce_ways_fill(struct mroce_conn *c, u64 now);
+/* A probe is due on @p: is its whole way silent, while others live? */
+bool mroce_way_is_silent(struct mroce_conn *c, const struct mroce_path *p, u64 now);
+
 /* grow.c: how much may be under way ------------------------------------------------ */
 
 void mroce_txmem_init(struct mroce_conn *c, void *mem);
 /* No packet number is left. */
 void mroce_want_window(struct mroce_conn *c, u64 now);
+/* Room for @paths of them, at any rate. */
+void mroce_want_room(struct mroce_conn *c, u32 paths, u64 now);
 /* No path has room. Return: whether there are new ones. */
 bool mroce_want_paths(struct mroce_conn *c, u64 now);
 /* @n packets of @p were acknowledged. */

@@ -6,7 +6,10 @@
  *	PROBING --probe acknowledged--> ACTIVE --2 probes unanswered--> SUSPECT
  *	   ^                              ^---------- any acknowledgment -----|
  *	   |                                                                  |
- *	   +--new source port-- FAILED <--another path makes progress --------+
+ *	   +--new source port--------- another path makes progress -----------+
+ *
+ * FAILED are the paths of a way that is down (way.c); ACTIVE again, with new source ports, when
+ * it is up.
  *
  * A sequence number is never used twice: a repetition travels under a new number, so a
  * hole never freezes the 256-bit window and every round-trip sample is unambiguous.
@@ -41,6 +44,7 @@ void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 	u32 i;
 
 	c->nactive += (state == MROCE_PATH_ACTIVE) - (p->state == MROCE_PATH_ACTIVE);
+	c->nfailed += (state == MROCE_PATH_FAILED) - (p->state == MROCE_PATH_FAILED);
 	p->state = state;
 	mroce_path_open(c, p);
 	if (c->nactive)
@@ -50,24 +54,31 @@ void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 		mroce_path_open(c, &c->paths[i]);
 }
 
-void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now)
+static void first_rtt(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u64 now)
+{
+	/* a handshake whose packets were lost took longer than a round trip */
+	p->srtt_us = clamp_t(u32, rtt_us, 1, FIRST_RTT_MAX_US);
+	p->rttvar_us = p->srtt_us / 2;
+	/* not what a queue adds now; 0: the first sample will tell */
+	p->base_us = c->ways[p->way].base_us;
+	p->base_at = now;
+}
+
+void mroce_path_add(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now)
 {
 	struct mroce_path *p = &c->paths[c->npaths];
 
 	memset(p, 0, sizeof(*p));
 	p->id = c->npaths++;
+	p->way = way;
+	c->ways[way].npaths++;
 	p->sport = new_port(c);
 	/* the handshake, or the paths that it joins, have probed the way */
 	mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
 	p->next_seq = 1;
 	p->head = MROCE_NONE;
 	p->tail = MROCE_NONE;
-	/* a handshake whose packets were lost took longer than a round trip */
-	p->srtt_us = clamp_t(u32, rtt_us, 1, FIRST_RTT_MAX_US);
-	p->rttvar_us = p->srtt_us / 2;
-	/* not what a queue adds now; 0: the first sample will tell */
-	p->base_us = c->base_us;
-	p->base_at = now;
+	first_rtt(c, p, rtt_us, now);
 	p->probe_at = MROCE_NEVER;
 	c->cc->init(c, p);
 }
@@ -153,7 +164,13 @@ static u64 loss_deadline(const struct mroce_path *p, const struct mroce_txrec *r
 	return r->sent_at + usec(p->srtt_us) + reo_window(p);
 }
 
-void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
+/* When the tail is probed. */
+static u64 tail_at(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	return max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
+}
+
+static void arm(struct mroce_conn *c, struct mroce_path *p, bool silence)
 {
 	struct mroce_txrec *r;
 
@@ -163,11 +180,20 @@ void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
 		c->paths_at = min_t(u64, c->paths_at, p->probe_at);
 		return;
 	}
-	p->probe_at = max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
+	p->probe_at = tail_at(c, p);
 	r = mroce_rec(c, p->head);
+	if (silence)
+		p->probe_at = min_t(u64, p->probe_at,
+				    max_t(u64, r->sent_at, p->ack_at) + mroce_path_pto(c, p));
 	if (p->reo_steps && mroce_lt(r->pseq, p->acked_high))
 		p->probe_at = min_t(u64, p->probe_at, loss_deadline(p, r));
 	c->paths_at = min_t(u64, c->paths_at, p->probe_at);
+}
+
+void mroce_path_arm(struct mroce_conn *c, struct mroce_path *p, u64 now)
+{
+	/* one way of several may be silent long before the window is full */
+	arm(c, p, c->ways_up & (c->ways_up - 1));
 }
 
 static void rtt_sample(struct mroce_path *p, u32 rtt_us)
@@ -291,6 +317,7 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 		p->probes = 0;
 		p->ack_at = now;
 		c->alive_at = now;
+		c->ways[p->way].ack_at = now;
 		if (p->state == MROCE_PATH_SUSPECT)
 			mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
 	}
@@ -305,6 +332,8 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	rtt_us = took_us ? max_t(s32, took_us - a->delay_us, 1) : 0;
 	if (rtt_us && (!c->base_us || rtt_us < c->base_us))
 		c->base_us = rtt_us;
+	if (rtt_us && (!c->ways[p->way].base_us || rtt_us < c->ways[p->way].base_us))
+		c->ways[p->way].base_us = rtt_us;
 	adapt_reordering(c, p, a->spurious, now);
 	ce = a->ce - p->peer_ce;	/* negative: overtaken by a newer one */
 	marked = max_t(s32, ce, 0);
@@ -366,8 +395,8 @@ static bool another_lives(struct mroce_conn *c, const struct mroce_path *p)
 	return false;
 }
 
-/* MR-6.3-*: its packets go elsewhere at once; it is reborn with another source port. */
-static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
+/* MR-6.3-* */
+void mroce_path_fail(struct mroce_conn *c, struct mroce_path *p, u8 state, u64 now)
 {
 	while (p->head != MROCE_NONE) {
 		u32 cpn = p->head;
@@ -378,11 +407,19 @@ static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	}
 	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
 	p->sport = new_port(c);
-	mroce_path_set_state(c, p, MROCE_PATH_PROBING);
+	mroce_path_set_state(c, p, state);
 	p->probe_seq = p->next_seq;
-	p->probe_at = now;
+	p->probe_at = state == MROCE_PATH_FAILED ? MROCE_NEVER : now;
+	p->want_probe = false;
 	p->probes = 0;
 	c->cc->init(c, p);
+}
+
+void mroce_path_revive(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u64 now)
+{
+	mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
+	first_rtt(c, p, rtt_us, now);
+	p->ack_at = now;
 }
 
 static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
@@ -399,7 +436,7 @@ static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 		mroce_cnt(c, MROCE_CNT_PATH_SUSPECT);
 	}
 	if (p->probes >= FAILED_PROBES && another_lives(c, p))
-		fail_path(c, p, now);
+		mroce_path_fail(c, p, MROCE_PATH_PROBING, now);
 	else
 		p->probe_at = now + probe_pause(c, p);
 }
@@ -431,8 +468,12 @@ void mroce_path_timeout(struct mroce_conn *c, struct mroce_path *p, u64 now)
 			p->probe_at = now + mroce_path_pto(c, p);
 		return;
 	}
+	if (mroce_way_is_silent(c, p, now) && mroce_conn_way_down(c, p->way, now)) {
+		c->ops->way_silent(c, p->way);
+		return;
+	}
 	/* the estimate of the round trip may have grown meanwhile */
-	mroce_path_arm(c, p, now);
-	if (p->probe_at <= now)
+	arm(c, p, false);
+	if (tail_at(c, p) <= now)
 		probe(c, p, now);
 }

@@ -59,7 +59,7 @@ static struct mroce_path *pick_earliest(struct mroce_conn *c, u64 now)
 			mroce_path_close(c, p);
 			continue;
 		}
-		if (p->state != want || other_lane(c, p) || silly(c, p))
+		if (p->state != want || !mroce_way_ready(c, p) || other_lane(c, p) || silly(c, p))
 			continue;
 		looked++;
 		if (!best || earlier(p, best))

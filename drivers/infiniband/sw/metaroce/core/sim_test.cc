@@ -174,6 +174,11 @@ static void op_grow(mroce_conn *c)
 	s->w->at(s->w->now + 50 * kUs, [s] { s->grow(); });
 }
 
+static void op_way_silent(mroce_conn *c, u8 way)
+{
+	side_of(c)->silent.push_back(way);
+}
+
 static const mroce_core_ops kOps = {
 	.rq_posted = op_rq_posted,
 	.hold = op_hold,
@@ -184,6 +189,7 @@ static const mroce_core_ops kOps = {
 	.completed = op_completed,
 	.failed = op_failed,
 	.grow = op_grow,
+	.way_silent = op_way_silent,
 	.find_stream = op_find_stream,
 	.by_handle = op_by_handle,
 };
@@ -276,14 +282,23 @@ Region &Side::region(u32 key, u64 va, u32 size, bool write, bool read)
 	return r;
 }
 
+/* Acknowledgments go back by the path whose packets came last. */
+u8 Side::way_of(u16 path, bool ack) const
+{
+	const mroce_conn &sender = ack ? peer->c : c;
+
+	return path < sender.npaths ? sender.paths[path].way : 0;
+}
+
 void Side::transmit(Packet p, bool ack)
 {
+	u64 &nic = nic_free[way_of(p.path, ack)];
 	LinkCfg &l = links[p.path];
 	u64 wire = w->cfg.rate ? (p.bytes.size() + 66) * 8 * kSec / w->cfg.rate : 0;
-	u64 t = std::max(w->now, nic_free) + wire;
+	u64 t = std::max(w->now, nic) + wire;
 	double loss = ack && w->cfg.ack_loss >= 0 ? w->cfg.ack_loss : l.loss;
 
-	nic_free = t;
+	nic = t;
 	sent_pkts++;
 	if (l.down || w->chance(loss))
 		return;
@@ -395,20 +410,23 @@ void Side::pump()
 			transmit(std::move(p), true);
 		}
 		/* a NIC's own queue is kept short */
-		if (w->cfg.rate && nic_free > w->now + 20 * kUs) {
-			u64 when = nic_free - 10 * kUs;
-
-			if (pump_at != when) {
-				pump_at = when;
-				w->at(when, [this, when] {
-					if (pump_at == when)
-						pump();
-				});
-			}
-			break;
-		}
 		auto b = std::make_shared<mroce_burst>();
+		u64 when = MROCE_NEVER;
 
+		b->ways = 0xff;
+		for (u8 i = 0; w->cfg.rate && i < MROCE_MAX_WAYS; i++) {
+			if (nic_free[i] <= w->now + 20 * kUs)
+				continue;
+			b->ways &= ~(1 << i);
+			when = std::min(when, nic_free[i] - 10 * kUs);
+		}
+		if (when < pump_at || (pump_at <= w->now && when != MROCE_NEVER)) {
+			pump_at = when;
+			w->at(when, [this, when] {
+				if (pump_at == when)
+					pump();
+			});
+		}
 		b->max_count = w->cfg.burst;
 		if (!mroce_conn_next_burst(&c, b.get(), w->now))
 			break;

@@ -6,7 +6,7 @@
  *	+-----------+   +-- link 0: delay, loss, order, ... --+   +-----------+
  *	| requests  |   +-- link 1 ---------------------------+   | memory    |
  *	| core      |---+-- ...                               +---| core      |
- *	| memory    |   one NIC per side gives the rate           | receives  |
+ *	| memory    |   a NIC per way gives the rate              | receives  |
  *	+-----------+                                             +-----------+
  *
  * Packets cross it as bytes of the real codec. After every single copy into memory the
@@ -184,7 +184,8 @@ class Side {
 	std::vector<LinkCfg> links;		/* towards the peer, by path */
 	std::vector<u64> slow_free;		/* when the slower hop is free */
 	std::vector<u64> last_arrival;
-	u64 nic_free = 0;
+	u64 nic_free[MROCE_MAX_WAYS] = {};
+	std::vector<u8> silent;			/* ways that the core gave up */
 	std::deque<Packet> arrived;
 	bool rx_scheduled = false;
 	u64 armed = MROCE_NEVER, pump_at = MROCE_NEVER;
@@ -198,6 +199,7 @@ class Side {
 
 	Region &region(u32 key, u64 va, u32 size, bool write = true, bool read = true);
 	void pump();
+	u8 way_of(u16 path, bool ack) const;
 	void transmit(Packet p, bool ack);
 	void arrive(Packet p);
 	void rx();

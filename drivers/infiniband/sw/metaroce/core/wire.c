@@ -359,3 +359,73 @@ u32 mroce_wire_bare_scid(const u8 *p)
 {
 	return get_unaligned_be32(p + 8);
 }
+
+int mroce_wire_get_planes(struct mroce_planes *m, const u8 *p, size_t len)
+{
+	u16 count = get_unaligned_be16(p + 2);
+	u32 seen = 0, i;
+
+	if (!count || count > MROCE_MAX_PLANES ||
+	    len < (size_t)MROCE_COMMON_LEN + count * MROCE_PLANE_LEN)
+		return -1;
+	m->dcid = get_unaligned_be32(p + 4);
+	m->scid = get_unaligned_be32(p + 8);
+	m->serial = get_unaligned_be32(p + 12);
+	m->count = count;
+	for (i = 0; i < count; i++) {
+		const u8 *q = p + MROCE_COMMON_LEN + i * MROCE_PLANE_LEN;
+
+		/* each once: MR-2.8-02 */
+		if (q[0] >= MROCE_MAX_PLANES || seen >> q[0] & 1)
+			return -1;
+		seen |= 1U << q[0];
+		m->plane[i].index = q[0];
+		m->plane[i].up = q[1] & 1;
+		memcpy(m->plane[i].gid, q + 4, sizeof(m->plane[i].gid));
+	}
+	return 0;
+}
+
+unsigned int mroce_wire_put_planes(const struct mroce_planes *m, u8 *buf)
+{
+	u32 i;
+
+	put_common(buf, MROCE_T_PLANES, 0, m->count, m->dcid, m->scid, m->serial);
+	for (i = 0; i < m->count; i++) {
+		u8 *q = buf + MROCE_COMMON_LEN + i * MROCE_PLANE_LEN;
+
+		q[0] = m->plane[i].index;
+		q[1] = m->plane[i].up;
+		put_unaligned_be16(0, q + 2);
+		memcpy(q + 4, m->plane[i].gid, sizeof(m->plane[i].gid));
+	}
+	return MROCE_COMMON_LEN + m->count * MROCE_PLANE_LEN;
+}
+
+unsigned int mroce_wire_put_planes_ack(u32 dcid, u32 scid, u32 serial, u8 *buf)
+{
+	put_common(buf, MROCE_T_PLANES_ACK, 0, 0, dcid, scid, serial);
+	return MROCE_COMMON_LEN;
+}
+
+u32 mroce_wire_planes_serial(const u8 *p)
+{
+	return get_unaligned_be32(p + 12);
+}
+
+int mroce_wire_get_probe(struct mroce_probe *m, const u8 *p, size_t len)
+{
+	if (len < MROCE_PROBE_LEN)
+		return -1;
+	m->dcid = get_unaligned_be32(p + 4);
+	m->scid = get_unaligned_be32(p + 8);
+	m->nonce = get_unaligned_be64(p + 16);
+	return 0;
+}
+
+unsigned int mroce_wire_put_probe(u8 type, const struct mroce_probe *m, u8 *buf)
+{
+	put_common(buf, type, 0, 0, m->dcid, m->scid, 0);
+	put_unaligned_be64(m->nonce, buf + 16);
+	return MROCE_PROBE_LEN;
+}

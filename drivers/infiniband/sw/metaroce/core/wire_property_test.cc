@@ -29,7 +29,7 @@ std::vector<Bytes> all_vectors()
 	std::vector<Bytes> out;
 
 	for (const char *file : {"data.json", "ack.json", "handshake.json", "datagram.json",
-				 "bare.json", "malformed.json"})
+				 "bare.json", "planes.json", "malformed.json"})
 		for (const auto &v : load(file))
 			out.push_back(vector_bytes(v));
 	return out;

@@ -67,6 +67,55 @@ void check_bare(const json &v, int type, const Exact &e, const Bytes &bytes)
 	same_bytes(buf, sizeof(buf), bytes);
 }
 
+void check_planes(const json &v, const Exact &e, const Bytes &bytes)
+{
+	const json &f = v.at("fields");
+	u8 buf[MROCE_PLANES_MAX_LEN];
+	mroce_planes m;
+	u32 i = 0;
+
+	ASSERT_EQ(mroce_wire_get_planes(&m, e.p(), e.len()), 0);
+	EXPECT_EQ(m.dcid, number(f, "dcid"));
+	EXPECT_EQ(m.scid, number(f, "scid"));
+	EXPECT_EQ(m.serial, number(f, "serial"));
+	ASSERT_EQ(m.count, f.at("planes").size());
+	for (const json &plane : f.at("planes")) {
+		EXPECT_EQ(m.plane[i].index, number(plane, "index"));
+		EXPECT_EQ(m.plane[i].up, plane.at("up").get<bool>());
+		EXPECT_EQ(to_hex(m.plane[i].gid, 16), plane.at("gid").get<std::string>());
+		i++;
+	}
+	ASSERT_EQ(mroce_wire_put_planes(&m, buf), bytes.size());
+	same_bytes(buf, bytes.size(), bytes);
+}
+
+void check_planes_ack(const json &v, const Exact &e, const Bytes &bytes)
+{
+	const json &f = v.at("fields");
+	u8 buf[MROCE_COMMON_LEN];
+
+	EXPECT_EQ(mroce_wire_dcid(e.p()), number(f, "dcid"));
+	EXPECT_EQ(mroce_wire_bare_scid(e.p()), number(f, "scid"));
+	EXPECT_EQ(mroce_wire_planes_serial(e.p()), number(f, "serial"));
+	ASSERT_EQ(mroce_wire_put_planes_ack(number(f, "dcid"), number(f, "scid"),
+					    number(f, "serial"), buf), bytes.size());
+	same_bytes(buf, bytes.size(), bytes);
+}
+
+void check_probe(const json &v, int type, const Exact &e, const Bytes &bytes)
+{
+	const json &f = v.at("fields");
+	u8 buf[MROCE_PROBE_LEN];
+	mroce_probe m;
+
+	ASSERT_EQ(mroce_wire_get_probe(&m, e.p(), e.len()), 0);
+	EXPECT_EQ(m.dcid, number(f, "dcid"));
+	EXPECT_EQ(m.scid, number(f, "scid"));
+	EXPECT_EQ(m.nonce, number(f, "nonce"));
+	ASSERT_EQ(mroce_wire_put_probe(type, &m, buf), bytes.size());
+	same_bytes(buf, bytes.size(), bytes);
+}
+
 void check_vector(const json &v)
 {
 	SCOPED_TRACE(v.at("name").get<std::string>());
@@ -85,6 +134,13 @@ void check_vector(const json &v)
 	case MROCE_T_UNKNOWN_CONN:
 	case MROCE_T_CLOSE:
 		return check_bare(v, type, e, bytes);
+	case MROCE_T_PLANES:
+		return check_planes(v, e, bytes);
+	case MROCE_T_PLANES_ACK:
+		return check_planes_ack(v, e, bytes);
+	case MROCE_T_PROBE:
+	case MROCE_T_PROBE_REPLY:
+		return check_probe(v, type, e, bytes);
 	default:
 		return check_hello(v, type, e, bytes);
 	}
@@ -104,7 +160,7 @@ TEST_P(WireVectors, BothWays)
 
 INSTANTIATE_TEST_SUITE_P(Spec, WireVectors,
 			 testing::Values("data.json", "ack.json", "handshake.json",
-					 "datagram.json", "bare.json"));
+					 "datagram.json", "bare.json", "planes.json"));
 
 /* MR-2.1-03 MR-2.1-04 MR-2.1-05 MR-2.3-03 .. 07 MR-2.4-06 MR-2.4-07 MR-2.5-03 MR-2.6-02 */
 TEST(Wire, MalformedVectorsAreRejected)
@@ -136,7 +192,7 @@ TEST(Wire, VectorsCoverTheRegistries)
 	u8 all_flags = 0;
 
 	for (const char *file : {"data.json", "ack.json", "handshake.json", "datagram.json",
-				 "bare.json"}) {
+				 "bare.json", "planes.json"}) {
 		for (const auto &v : load(file)) {
 			const json &f = v.at("fields");
 

@@ -132,8 +132,9 @@ inline u8 flags(const json &f)
 }
 
 inline const std::vector<std::string> kTypes = {"DATA",   "ACK",	   "HELLO",    "CHALLENGE", "WELCOME",
-					 "REJECT", "UNKNOWN_CONN", "DATAGRAM", "CLOSE"};
-static_assert(MROCE_T_MAX == 9);
+					 "REJECT", "UNKNOWN_CONN", "DATAGRAM", "CLOSE",
+					 "PLANES", "PLANES_ACK",   "PROBE",    "PROBE_REPLY"};
+static_assert(MROCE_T_MAX == 13);
 
 inline int type_of(const std::string &name)
 {
@@ -390,6 +391,8 @@ inline bool parse(const u8 *p, size_t len)
 	mroce_hdr h;
 	mroce_hello m;
 	mroce_dgram d;
+	mroce_planes planes;
+	mroce_probe probe;
 
 	switch (type) {
 	case MROCE_T_DATA:
@@ -408,6 +411,14 @@ inline bool parse(const u8 *p, size_t len)
 		mroce_wire_dcid(p);
 		mroce_wire_bare_scid(p);
 		return true;
+	case MROCE_T_PLANES:
+		return !mroce_wire_get_planes(&planes, p, len);
+	case MROCE_T_PLANES_ACK:
+		mroce_wire_planes_serial(p);
+		return true;
+	case MROCE_T_PROBE:
+	case MROCE_T_PROBE_REPLY:
+		return !mroce_wire_get_probe(&probe, p, len);
 	default:
 		return false;
 	}

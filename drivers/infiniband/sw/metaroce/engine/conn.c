@@ -143,6 +143,7 @@ static u64 next_deadline(const struct mroce_econn *econn)
 	u64 at = mroce_conn_deadline(&econn->conn);
 
 	at = min(at, econn->pump_at);
+	at = min(at, econn->ways_at);
 	return min(at, econn->hs_at);
 }
 
@@ -162,7 +163,7 @@ static enum hrtimer_restart timer_fn(struct hrtimer *timer)
 {
 	struct mroce_econn *econn = container_of(timer, struct mroce_econn, timer);
 	u64 now = mroce_now();
-	bool handshake;
+	bool handshake, ways;
 	MROCE_NOTIFY(notify);
 
 	mroce_econn_lock(econn, &notify);
@@ -173,16 +174,20 @@ static enum hrtimer_restart timer_fn(struct hrtimer *timer)
 	handshake = econn->hs_at <= now;
 	if (handshake)
 		econn->hs_at = MROCE_NEVER;
+	ways = econn->ways_at <= now;
 	mroce_econn_unlock(econn);
 
 	if (handshake)
 		mroce_hs_timeout(econn, now);
+	if (ways)
+		mroce_ways_timeout(econn, now);
 	mroce_econn_pump(econn, now);
 	mroce_notify_flush(&notify);
 	return HRTIMER_NORESTART;
 }
 
-static void wakeup(void *arg)
+/* There is room in the local stack again. */
+void mroce_econn_wakeup(void *arg)
 {
 	struct mroce_econn *econn = arg;
 
@@ -211,9 +216,7 @@ static void free_econn(struct mroce_econn *econn)
 	struct mroce_dev *dev = econn->dev;
 
 	hand_over_counters(econn);
-	mroce_route_drop(&econn->route);
-	mroce_route_drop(&econn->ack_route);
-	mroce_txq_close(econn->txq);
+	mroce_ways_exit(econn);
 	/* a wakeup may have come since the connection was unlisted */
 	tasklet_kill(&econn->tasklet);
 	cancel_work_sync(&econn->pump_work);
@@ -278,6 +281,8 @@ static void end_one(struct mroce_econn *econn)
 	tasklet_kill(&econn->tasklet);
 	cancel_work_sync(&econn->pump_work);
 	cancel_work_sync(&econn->grow_work);
+	if (cancel_work_sync(&econn->ways_work))
+		mroce_econn_put(econn);
 	if (cancel_delayed_work(&econn->reap_work))
 		mroce_econn_put(econn);
 	mroce_econn_put(econn);
@@ -400,21 +405,15 @@ static void init_econn(struct mroce_econn *econn)
 	econn->timer.function = timer_fn;
 	INIT_WORK(&econn->pump_work, mroce_econn_pump_work);
 	INIT_WORK(&econn->grow_work, mroce_econn_grow_work);
+	INIT_WORK(&econn->ways_work, mroce_ways_work);
 	INIT_DELAYED_WORK(&econn->reap_work, reap_work);
 	INIT_WORK(&econn->lost_work, mroce_econn_lost_work);
 	INIT_WORK(&econn->free_work, free_work);
 	econn->armed_at = MROCE_NEVER;
 	econn->pump_at = MROCE_NEVER;
 	econn->hs_at = MROCE_NEVER;
-}
-
-static void init_route(struct mroce_econn *econn, struct mroce_route *rt)
-{
-	rt->src = econn->src;
-	rt->dst_addr = econn->dst;
-	rt->tclass = econn->tclass;
-	rt->hop_limit = econn->hop_limit;
-	rt->oif = econn->dst.scope_id;
+	econn->ways_at = MROCE_NEVER;
+	econn->planes_at = MROCE_NEVER;
 }
 
 /**
@@ -449,16 +448,15 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	econn->hop_limit = hop_limit;
 	econn->side = side;
 	econn->is_self = is_self;
-	init_route(econn, &econn->route);
-	init_route(econn, &econn->ack_route);
+	mroce_ways_init(econn);
 	econn->mem = kvzalloc(mroce_conn_mem(), GFP_KERNEL);
 	if (!econn->mem)
 		goto err_free;
 	txmem = kvzalloc(mroce_txmem_size(MROCE_WINDOW, MROCE_INIT_PATHS), GFP_KERNEL);
 	if (!txmem)
 		goto err_mem;
-	econn->txq = mroce_txq_alloc(wakeup, econn, MROCE_TXQ_LIMIT / 2);
-	if (!econn->txq)
+	econn->ways[0].txq = mroce_txq_alloc(mroce_econn_wakeup, econn, MROCE_TXQ_LIMIT / 2);
+	if (!econn->ways[0].txq)
 		goto err_txmem;
 	err = new_cid(econn, &cid);
 	if (err)
@@ -473,7 +471,7 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	return econn;
 
 err_txq:
-	mroce_txq_close(econn->txq);
+	mroce_txqs_close(&econn->ways[0].txq, 1);
 err_txmem:
 	kvfree(txmem);
 err_mem:
@@ -487,13 +485,10 @@ static void self_up(struct mroce_econn *econn)
 {
 	struct mroce_econn *twin = econn->twin;
 	u64 now = mroce_now();
-	u16 mtu = 1280;
 
-	spin_lock_bh(&econn->ack_lock);
-	if (!mroce_route_refresh(econn->dev->np, &econn->ack_route))
-		mtu = econn->ack_route.mtu;
-	spin_unlock_bh(&econn->ack_lock);
-	mroce_econn_set_mtu(econn, mtu);
+	local_bh_disable();
+	mroce_econn_set_mtu(econn, mroce_hs_route_mtu(econn));
+	local_bh_enable();
 	econn->peer_device_id = econn->dev->device_id;
 	econn->peer_epoch = econn->dev->epoch;
 	spin_lock_bh(&econn->lock);

@@ -23,6 +23,14 @@ void mroce_addr_to_gid(const struct mroce_addr *addr, union ib_gid *gid)
 		memcpy(gid->raw, addr->v6, sizeof(gid->raw));
 }
 
+void mroce_send_once(struct mroce_dev *dev, struct mroce_route *rt, const u8 *data,
+		     unsigned int len)
+{
+	if (!mroce_route_refresh(dev->np, rt))
+		mroce_net_send(dev->np, rt, MROCE_UDP_PORT, MROCE_UDP_PORT, false, data, len);
+	mroce_route_drop(rt);
+}
+
 static bool has_addr(struct mroce_dev *dev, const struct mroce_addr *addr)
 {
 	const struct ib_gid_attr *attr;
@@ -164,7 +172,9 @@ void mroce_engine_netdev_changed(struct mroce_dev *dev)
 
 	/* routes read MTU, carrier and limits at each use; what is left is the payload size */
 	spin_lock_bh(&dev->conns_lock);
-	list_for_each_entry(econn, &dev->conns, node)
+	list_for_each_entry(econn, &dev->conns, node) {
 		tasklet_schedule(&econn->tasklet);
+		mroce_ways_changed(econn);
+	}
 	spin_unlock_bh(&dev->conns_lock);
 }

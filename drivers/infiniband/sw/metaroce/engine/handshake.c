@@ -90,7 +90,6 @@ static void fill(struct mroce_hello *m, const struct mroce_dev *dev, u8 type, u3
 	memcpy(m->dst_gid, gid.raw, sizeof(m->dst_gid));
 }
 
-/* A message to an address that has no connection. BH disabled. */
 static void send_to(struct mroce_dev *dev, const struct mroce_addr *src,
 		    const struct mroce_addr *dst, u8 tclass, const u8 *data, unsigned int len)
 {
@@ -101,9 +100,31 @@ static void send_to(struct mroce_dev *dev, const struct mroce_addr *src,
 		.oif = dst->scope_id,
 	};
 
-	if (!mroce_route_refresh(dev->np, &rt))
-		mroce_net_send(dev->np, &rt, MROCE_UDP_PORT, MROCE_UDP_PORT, false, data, len);
+	mroce_send_once(dev, &rt, data, len);
+}
+
+/* Between the addresses of the handshake, whatever ways there are by now. */
+static struct mroce_route hello_route(const struct mroce_econn *econn)
+{
+	return (struct mroce_route) {
+		.src = econn->src,
+		.dst_addr = econn->dst,
+		.tclass = econn->tclass,
+		.hop_limit = econn->hop_limit,
+		.oif = econn->dst.scope_id,
+	};
+}
+
+/* BH disabled. */
+u16 mroce_hs_route_mtu(const struct mroce_econn *econn)
+{
+	struct mroce_route rt = hello_route(econn);
+	u16 mtu = 1280;
+
+	if (!mroce_route_refresh(econn->dev->np, &rt))
+		mtu = rt.mtu;
 	mroce_route_drop(&rt);
+	return mtu;
 }
 
 /* What a HELLO is padded to: less and less, should large packets not come through. */
@@ -125,18 +146,14 @@ static u16 hello_mtu(const struct mroce_econn *econn, u16 route_mtu)
 static void send_hello(struct mroce_econn *econn)
 {
 	unsigned int ip = econn->dst.family == MROCE_AF_INET6 ? 48 : 28;
+	struct mroce_route rt = hello_route(econn);
 	struct mroce_hello m;
-	u16 mtu = 1280;
+	u16 mtu;
 	u8 *buf;
 
 	if (mroce_join_waits(econn))
 		return;
-	spin_lock_bh(&econn->ack_lock);
-	if (!mroce_route_refresh(econn->dev->np, &econn->ack_route))
-		mtu = econn->ack_route.mtu;
-	spin_unlock_bh(&econn->ack_lock);
-
-	mtu = hello_mtu(econn, mtu);
+	mtu = hello_mtu(econn, mroce_hs_route_mtu(econn));
 	buf = kzalloc(mtu - ip, GFP_ATOMIC);
 	if (!buf)
 		return;		/* the next try may find memory */
@@ -147,7 +164,7 @@ static void send_hello(struct mroce_econn *econn)
 	m.mtu = mtu;
 	mroce_wire_put_hello(&m, buf);
 	mroce_count(econn->dev, MROCE_CNT_HELLO_TX);
-	mroce_econn_send_small(econn, buf, mtu - ip);
+	mroce_send_once(econn->dev, &rt, buf, mtu - ip);
 	kfree(buf);
 }
 
@@ -198,6 +215,7 @@ void mroce_hs_close(struct mroce_econn *econn)
 
 static void send_welcome(struct mroce_econn *econn, u16 mtu)
 {
+	struct mroce_route rt = hello_route(econn);
 	u8 buf[MROCE_HELLO_LEN];
 	struct mroce_hello m;
 
@@ -205,7 +223,7 @@ static void send_welcome(struct mroce_econn *econn, u16 mtu)
 	     econn->tclass, &econn->src, &econn->dst);
 	m.mtu = mtu;
 	mroce_wire_put_hello(&m, buf);
-	mroce_econn_send_small(econn, buf, sizeof(buf));
+	mroce_send_once(econn->dev, &rt, buf, sizeof(buf));
 }
 
 /* Raises the connection on our side. Return: false if it was not waiting for that. */
@@ -227,20 +245,11 @@ static bool raise(struct mroce_econn *econn, const struct mroce_hello *m, u16 mt
 	}
 	mroce_econn_unlock(econn);
 	mroce_notify_flush(&notify);
-	if (up)
+	if (up) {
+		mroce_ways_start(econn);
 		mroce_join_wake(econn);
+	}
 	return up;
-}
-
-static u16 own_mtu(struct mroce_econn *econn)
-{
-	u16 mtu = 1280;
-
-	spin_lock_bh(&econn->ack_lock);
-	if (!mroce_route_refresh(econn->dev->np, &econn->ack_route))
-		mtu = econn->ack_route.mtu;
-	spin_unlock_bh(&econn->ack_lock);
-	return mtu;
 }
 
 /* Return: whether the HELLO is answered; false: look again for another connection. */
@@ -250,7 +259,7 @@ static bool answer_with(struct mroce_econn *econn, const struct answer *a)
 	u16 mtu;
 
 	local_bh_disable();
-	mtu = min(m->mtu, own_mtu(econn));
+	mtu = min(m->mtu, mroce_hs_route_mtu(econn));
 	if (econn->conn.state == MROCE_CONN_CONNECTING) {
 		/* both ask: the lower id goes on asking */
 		if (econn->hs_tries && econn->dev->device_id < m->device_id) {
@@ -442,24 +451,40 @@ static void rx_welcome(struct mroce_econn *econn, const struct mroce_hello *m)
 		return;
 	}
 	rtt = min_t(u64, div_u64(rtt, NSEC_PER_USEC), USEC_PER_SEC);
-	if (raise(econn, m, min(m->mtu, own_mtu(econn)), rtt))
+	if (raise(econn, m, min(m->mtu, mroce_hs_route_mtu(econn)), rtt))
 		mroce_econn_pump(econn, mroce_now());
 }
 
-/* CLOSE names both ids, so it comes from the peer: MR-3.5-02 */
-static void rx_close(struct mroce_net_port *np, const u8 *data, const struct mroce_addr *src)
+/*
+ * A connection that a message of its peer is about, with both its ids. By any way.
+ * Return: with a reference, or NULL.
+ */
+struct mroce_econn *mroce_hs_between(struct mroce_net_port *np, u32 dcid, u32 scid,
+				     const struct mroce_addr *src, const struct mroce_addr *dst)
 {
-	struct mroce_econn *econn = asked(np, mroce_wire_dcid(data), src);
-	bool ours;
+	struct mroce_econn *econn = mroce_econn_find(dcid);
+
+	if (!econn)
+		return NULL;
+	if (econn->dev->np == np && !econn->is_self && mroce_ways_known(econn, src, dst) &&
+	    READ_ONCE(econn->conn.state) == MROCE_CONN_UP &&
+	    READ_ONCE(econn->conn.peer_cid) == scid)
+		return econn;
+	mroce_count(econn->dev, MROCE_CNT_RX_WRONG_SOURCE);
+	mroce_econn_put(econn);
+	return NULL;
+}
+
+/* CLOSE names both ids, so it comes from the peer: MR-3.5-02 */
+static void rx_close(struct mroce_net_port *np, const u8 *data, const struct mroce_addr *src,
+		     const struct mroce_addr *dst)
+{
+	struct mroce_econn *econn = mroce_hs_between(np, mroce_wire_dcid(data),
+						     mroce_wire_bare_scid(data), src, dst);
 
 	if (!econn)
 		return;
-	spin_lock(&econn->lock);
-	ours = econn->conn.state == MROCE_CONN_UP &&
-	       econn->conn.peer_cid == mroce_wire_bare_scid(data);
-	spin_unlock(&econn->lock);
-	if (ours)
-		mroce_econn_lost(econn);
+	mroce_econn_lost(econn);
 	mroce_econn_put(econn);
 }
 
@@ -513,7 +538,7 @@ void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned i
 	struct mroce_hello m;
 
 	if (type == MROCE_T_CLOSE) {
-		rx_close(np, data, src);
+		rx_close(np, data, src, dst);
 		return;
 	}
 	if (type == MROCE_T_UNKNOWN_CONN) {

@@ -22,6 +22,43 @@ struct mroce_addr_pair {
 	struct mroce_addr src, dst;
 };
 
+enum mroce_eway_state {
+	MROCE_EWAY_NONE,		/* we, or the peer, have no such plane */
+	MROCE_EWAY_ASKING,		/* PROBE is sent now and then */
+	MROCE_EWAY_UP,			/* the core may use it */
+};
+
+/*
+ * A way as the engine drives it: plane @index of ours, plane @peer_plane of the peer's. way.c
+ */
+struct mroce_eway {
+	struct mroce_addr src, dst;	/* written by way.c's work while nobody uses the routes */
+	struct mroce_route route;	/* whoever set pumping */
+	struct mroce_txq *txq;		/* likewise; NULL: never used */
+	struct mroce_route small;	/* under ack_lock: what is no data */
+
+	/* under lock */
+	u8 state;			/* enum mroce_eway_state */
+	u8 peer_plane;
+	u8 tries;			/* probes in a row without an answer */
+	u8 flaps;			/* times in a row that it did not last */
+	u64 nonce;
+	u64 asked_at, ask_at;
+	u64 since;			/* when it last came up, or went down */
+};
+
+/* The peer's planes, as it said last. Replaced as a whole. */
+struct mroce_peer_planes {
+	struct rcu_head rcu;
+	u32 serial;
+	u8 count;
+	struct mroce_peer_plane {
+		u8 index;
+		bool up;
+		struct mroce_addr addr;
+	} plane[MROCE_MAX_PLANES];
+};
+
 /*
  * A connection as the engine drives it. Two of them make a self-connection: the QP with the
  * lower number is on side 0, the other one on side 1.
@@ -35,7 +72,7 @@ struct mroce_econn {
 	void *mem;			/* the core's pools */
 	struct mroce_notify *notify;	/* of whoever holds @lock */
 
-	struct mroce_addr src, dst;	/* what its packets travel between */
+	struct mroce_addr src, dst;	/* what it was opened between */
 	struct mroce_addr_pair also[MROCE_MAX_ALSO];	/* QPs use it by these, too; conns_lock */
 	u32 nalso;
 	u8 tclass;
@@ -55,13 +92,19 @@ struct mroce_econn {
 	/* transmission: whoever set pumping */
 	bool pumping, pump_again;	/* under lock */
 	u64 pump_at;			/* no route or no room: try again */
-	struct mroce_route route;
 	struct mroce_burst burst;
-	struct mroce_txq *txq;
 
-	spinlock_t ack_lock;		/* protects ack_route */
+	struct mroce_eway ways[MROCE_MAX_WAYS];	/* by our plane; [0] from the start */
+	u32 nways;			/* the highest one that was ever used, and 1 */
+	struct mroce_peer_planes __rcu *peer;	/* NULL: it has one plane; written under lock */
+	struct mroce_planes said;	/* our PLANES; under lock; serial 0: none was sent */
+	u64 planes_at, planes_pause;	/* when it is repeated; MROCE_NEVER: it has arrived */
+	u64 ways_at;			/* no probe and no PLANES is due earlier; under lock */
+	struct work_struct ways_work;
+
+	spinlock_t ack_lock;		/* protects ways[].small */
 	u16 ack_sport;			/* source port of acknowledgments: path 0's */
-	struct mroce_route ack_route;
+	u8 ack_way;			/* by which the last packets came */
 
 	struct tasklet_struct tasklet;	/* what was left to do: acknowledge, pump */
 	struct hrtimer timer;
@@ -110,6 +153,12 @@ static inline bool mroce_addr_equal(const struct mroce_addr *a, const struct mro
 struct mroce_dev *mroce_dev_find(struct mroce_net_port *np, const struct mroce_addr *addr);
 void mroce_dev_put(struct mroce_dev *dev);
 void mroce_addr_to_gid(const struct mroce_addr *addr, union ib_gid *gid);
+/*
+ * A message that no way of a connection is meant for. @rt: on the stack, not refreshed; dropped when
+ * this returns. BH disabled.
+ */
+void mroce_send_once(struct mroce_dev *dev, struct mroce_route *rt, const u8 *data,
+		     unsigned int len);
 
 /* conn.c */
 struct mroce_econn *mroce_econn_find(u32 cid);
@@ -140,6 +189,7 @@ void mroce_econn_lock(struct mroce_econn *econn, struct mroce_notify *notify)
 	__acquires(&econn->lock);
 void mroce_econn_unlock(struct mroce_econn *econn) __releases(&econn->lock);
 void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu);
+void mroce_econn_wakeup(void *econn);
 
 /* handshake.c */
 void mroce_hs_start(struct mroce_econn *econn, u64 now);	/* @lock held */
@@ -150,6 +200,9 @@ void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned i
 void mroce_hs_unknown(struct mroce_net_port *np, u32 dcid, const struct mroce_addr *src,
 		      const struct mroce_addr *dst);
 void mroce_hs_close(struct mroce_econn *econn);
+u16 mroce_hs_route_mtu(const struct mroce_econn *econn);
+struct mroce_econn *mroce_hs_between(struct mroce_net_port *np, u32 dcid, u32 scid,
+				     const struct mroce_addr *src, const struct mroce_addr *dst);
 /* Waits until no handshake of the device is being answered. */
 void mroce_hs_flush(void);
 /* Makes the secret of cookies. Process context. Return: 0 or -ENOMEM. */
@@ -185,10 +238,30 @@ void mroce_econn_pump(struct mroce_econn *econn, u64 now);
 /* From the process that posted @bytes: no lock, BH off; on when it returns. */
 void mroce_econn_pump_post(struct mroce_econn *econn, u64 bytes, u64 now);
 void mroce_econn_pump_work(struct work_struct *work);
+/* Process context: nobody sends data until mroce_econn_pump_release(). */
+void mroce_econn_pump_claim(struct mroce_econn *econn);
+void mroce_econn_pump_release(struct mroce_econn *econn);
 int mroce_tx_init(void);
 void mroce_tx_exit(void);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
+/* BH disabled. By the way that is best; by this one. */
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
+int mroce_econn_send_by(struct mroce_econn *econn, u8 way, const void *data, unsigned int len);
+
+/* way.c */
+void mroce_ways_init(struct mroce_econn *econn);
+void mroce_ways_exit(struct mroce_econn *econn);
+void mroce_ways_start(struct mroce_econn *econn);		/* the connection is up */
+void mroce_ways_changed(struct mroce_econn *econn);		/* any context */
+void mroce_ways_work(struct work_struct *work);
+void mroce_ways_timeout(struct mroce_econn *econn, u64 now);	/* no lock, BH off */
+void mroce_ways_failed(struct mroce_econn *econn, u8 way, u64 now);	/* no lock, BH off */
+void mroce_ways_silent(struct mroce_econn *econn, u8 way);	/* @lock held */
+/* Does a packet come from the peer? Then acknowledgments go back that way. Softirq. */
+bool mroce_ways_known(struct mroce_econn *econn, const struct mroce_addr *src,
+		      const struct mroce_addr *dst);
+void mroce_ways_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
+		   const struct mroce_addr *src, const struct mroce_addr *dst, int ifindex);
 
 /* grow.c */
 void mroce_econn_grow(struct mroce_econn *econn);		/* @lock held */

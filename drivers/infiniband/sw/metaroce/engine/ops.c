@@ -220,6 +220,11 @@ static void grow(struct mroce_conn *c)
 	mroce_econn_grow(to_econn(c));
 }
 
+static void way_silent(struct mroce_conn *c, u8 way)
+{
+	mroce_ways_silent(to_econn(c), way);
+}
+
 const struct mroce_core_ops mroce_engine_ops = {
 	.rq_posted = rq_posted,
 	.hold = hold,
@@ -229,6 +234,7 @@ const struct mroce_core_ops mroce_engine_ops = {
 	.atomic = atomic,
 	.completed = completed,
 	.failed = failed,
+	.way_silent = way_silent,
 	.grow = grow,
 	.find_stream = find_stream,
 	.by_handle = by_handle,

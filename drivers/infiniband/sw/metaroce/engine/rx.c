@@ -24,6 +24,7 @@ struct rx {
 	struct mroce_net_port *np;
 	struct sk_buff *skb;
 	const struct mroce_addr *src, *dst;
+	int ifindex;
 	u8 tclass;
 	u64 now;			/* read once: reading some clocks is expensive */
 	struct mroce_cursor cur;
@@ -146,7 +147,7 @@ static bool find_econn(struct rx *rx, u32 dcid)
 	struct mroce_econn *econn;
 
 	if (rx->econn && rx->econn->conn.cid == dcid)
-		return true;
+		return true;	/* all of a merged batch come by one way */
 	drop_econn(rx);
 	econn = mroce_econn_find(dcid);
 	if (!econn || econn->dev->np != rx->np) {
@@ -154,7 +155,7 @@ static bool find_econn(struct rx *rx, u32 dcid)
 		mroce_hs_unknown(rx->np, dcid, rx->src, rx->dst);
 		goto drop;
 	}
-	if (!mroce_addr_equal(&econn->dst, rx->src) || !mroce_addr_equal(&econn->src, rx->dst)) {
+	if (!mroce_ways_known(econn, rx->src, rx->dst)) {
 		mroce_count(econn->dev, MROCE_CNT_RX_WRONG_SOURCE);
 		goto drop;
 	}
@@ -243,6 +244,10 @@ static void rx_segment(struct rx *rx, unsigned int off, unsigned int len)
 		return;
 	}
 	drop_econn(rx);
+	if (type >= MROCE_T_PLANES) {
+		mroce_ways_rx(rx->np, type, s->buf, avail, rx->src, rx->dst, rx->ifindex);
+		return;
+	}
 	mroce_hs_rx(rx->np, type, s->buf, avail, len, rx->src, rx->dst, rx->tclass);
 }
 
@@ -257,6 +262,7 @@ void mroce_engine_rx(struct mroce_net_port *np, struct sk_buff *skb,
 		.skb = skb,
 		.src = src,
 		.dst = dst,
+		.ifindex = ifindex,
 		.tclass = tclass,
 		.now = mroce_now(),
 	};

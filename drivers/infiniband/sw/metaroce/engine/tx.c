@@ -150,10 +150,11 @@ static void local_error(struct mroce_econn *econn, struct mroce_txpkt *t)
 
 static void xmit(struct mroce_econn *econn, struct mroce_burst_skb *b, u16 sport)
 {
+	struct mroce_eway *way = &econn->ways[econn->burst.way];
+
 	if (!b->head)
 		return;
-	if (mroce_skb_xmit(econn->dev->np, b, &econn->route, econn->txq, sport, MROCE_UDP_PORT,
-			   true))
+	if (mroce_skb_xmit(econn->dev->np, b, &way->route, way->txq, sport, MROCE_UDP_PORT, true))
 		mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
 	b->head = NULL;
 }
@@ -165,6 +166,7 @@ static void xmit(struct mroce_econn *econn, struct mroce_burst_skb *b, u16 sport
 static void send_burst(struct mroce_econn *econn)
 {
 	struct mroce_burst *burst = &econn->burst;
+	const struct mroce_route *route = &econn->ways[burst->way].route;
 	struct mroce_burst_skb b = {};
 	struct gather g = { .dev = econn->dev, .b = &b };
 	u32 i, start = 0;
@@ -174,12 +176,12 @@ static void send_burst(struct mroce_econn *econn)
 		struct mroce_txpkt *t = &burst->pkts[i];
 
 		g.copy = t->len <= COPY_BELOW ||
-			 (!econn->route.frag_list && t->len <= COPY_FLAT);
+			 (!route->frag_list && t->len <= COPY_FLAT);
 		if (b.head && !mroce_skb_room(&b, max_frags(&g, t)))
 			xmit(econn, &b, burst->sport);
 		if (!b.head) {
 			start = i;
-			if (mroce_skb_start(&b, &econn->route, burst->seg_size, burst->count - i)) {
+			if (mroce_skb_start(&b, route, burst->seg_size, burst->count - i)) {
 				mroce_count(econn->dev, MROCE_CNT_TX_DROPS);
 				break;
 			}
@@ -202,33 +204,63 @@ static void send_burst(struct mroce_econn *econn)
 }
 
 /* Return: whether something may be sent. */
-static bool route_ready(struct mroce_econn *econn)
+static bool route_ready(struct mroce_econn *econn, struct mroce_route *route)
 {
-	u16 mtu = econn->route.mtu;
+	u16 mtu = route->mtu;
 
-	if (mroce_route_refresh(econn->dev->np, &econn->route)) {
+	if (mroce_route_refresh(econn->dev->np, route)) {
 		mroce_count(econn->dev, MROCE_CNT_TX_NO_ROUTE);
 		return false;
 	}
-	if (unlikely(mtu && econn->route.mtu < mtu)) {
+	if (unlikely(mtu && route->mtu < mtu)) {
 		/* new packets are cut smaller; those that are cut travel in IP fragments */
 		spin_lock_bh(&econn->lock);
-		mroce_econn_set_mtu(econn, econn->route.mtu);
+		mroce_econn_set_mtu(econn, route->mtu);
 		spin_unlock_bh(&econn->lock);
 	}
 	return true;
 }
 
+/* What the ways that are up can take now. */
+struct ways_room {
+	u8 ready;		/* one bit each */
+	bool full;		/* one of them waits for the local stack, which will wake us */
+	u16 max_segs;
+};
+
+static struct ways_room look_at_ways(struct mroce_econn *econn, u64 now)
+{
+	struct ways_room room = { .max_segs = U16_MAX };
+	u8 i, up = READ_ONCE(econn->conn.ways_up);
+
+	for (i = 0; up; i++, up >>= 1) {
+		struct mroce_eway *way = &econn->ways[i];
+
+		if (!(up & 1))
+			continue;
+		if (mroce_txq_bytes(way->txq) > MROCE_TXQ_LIMIT && mroce_txq_wait(way->txq)) {
+			room.full = true;
+		} else if (route_ready(econn, &way->route)) {
+			room.ready |= BIT(i);
+			room.max_segs = min(room.max_segs, way->route.max_segs);
+		} else if (econn->nways > 1) {
+			mroce_ways_failed(econn, i, now);
+		}
+	}
+	return room;
+}
+
 /* Sends one burst. Return: false if there is nothing more to do, or it must wait. */
 static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify, u64 now, bool arm)
 {
-	bool full = mroce_txq_bytes(econn->txq) > MROCE_TXQ_LIMIT && mroce_txq_wait(econn->txq);
-	bool ready = !full && route_ready(econn);
+	struct ways_room room = look_at_ways(econn, now);
+	bool ready = room.ready, full = room.full;
 	u32 n = 0;
 
 	mroce_econn_lock(econn, notify);
 	if (ready && !econn->gone) {
-		econn->burst.max_count = econn->route.max_segs;
+		econn->burst.max_count = room.max_segs;
+		econn->burst.ways = room.ready;
 		econn->burst.lane = smp_processor_id();
 		n = mroce_conn_next_burst(&econn->conn, &econn->burst, now);
 	} else if (!full) {
@@ -353,6 +385,32 @@ void mroce_econn_pump_work(struct work_struct *work)
 	pump_and_settle(container_of(work, struct mroce_econn, pump_work), mroce_now());
 }
 
+void mroce_econn_pump_claim(struct mroce_econn *econn)
+{
+	bool mine;
+
+	for (;;) {
+		spin_lock_bh(&econn->lock);
+		mine = !econn->pumping;
+		econn->pumping = true;
+		spin_unlock_bh(&econn->lock);
+		if (mine)
+			return;
+		usleep_range(20, 100);	/* others send some bursts in a row at most */
+	}
+}
+
+void mroce_econn_pump_release(struct mroce_econn *econn)
+{
+	spin_lock_bh(&econn->lock);
+	econn->pumping = false;
+	econn->pump_again = false;
+	spin_unlock_bh(&econn->lock);
+	local_bh_disable();
+	mroce_econn_pump(econn, mroce_now());
+	local_bh_enable();
+}
+
 int mroce_tx_init(void)
 {
 	tx_wq = alloc_workqueue("metaroce_tx", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
@@ -364,21 +422,32 @@ void mroce_tx_exit(void)
 	destroy_workqueue(tx_wq);
 }
 
-int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)
+int mroce_econn_send_by(struct mroce_econn *econn, u8 way, const void *data, unsigned int len)
 {
 	u16 sport = READ_ONCE(econn->ack_sport) ?: MROCE_UDP_PORT;
+	struct mroce_route *route = &econn->ways[way].small;
 	int err;
 
 	spin_lock_bh(&econn->ack_lock);
-	err = mroce_route_refresh(econn->dev->np, &econn->ack_route);
+	err = mroce_route_refresh(econn->dev->np, route);
 	if (!err)
-		err = mroce_net_send(econn->dev->np, &econn->ack_route, sport, MROCE_UDP_PORT,
-				     false, data, len);
+		err = mroce_net_send(econn->dev->np, route, sport, MROCE_UDP_PORT, false, data,
+				     len);
 	spin_unlock_bh(&econn->ack_lock);
 	if (err)
 		mroce_count(econn->dev, err == -ENOBUFS || err == -ENOMEM ?
 			    MROCE_CNT_TX_DROPS : MROCE_CNT_TX_NO_ROUTE);
 	return err;
+}
+
+/* By which its peer's packets come, else by one that is up. */
+int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len)
+{
+	u8 up = READ_ONCE(econn->conn.ways_up), way = READ_ONCE(econn->ack_way);
+
+	if (unlikely(up && !(up >> way & 1)))
+		way = __ffs(up);
+	return mroce_econn_send_by(econn, way, data, len);
 }
 
 static DEFINE_PER_CPU(u8[MROCE_ACK_MAX_LEN], ack_buf);

@@ -205,9 +205,9 @@ struct mroce_txq {
 struct mroce_txq *mroce_txq_alloc(void (*wakeup)(void *arg), void *arg, u32 wake);
 
 /* After it no wakeup runs any more (waits for running ones): process context. Skbs may still be
- * on their way; they keep nothing of ours. NULL is fine.
+ * on their way; they keep nothing of ours. NULLs among them are fine.
  */
-void mroce_txq_close(struct mroce_txq *txq);
+void mroce_txqs_close(struct mroce_txq **txqs, unsigned int n);
 
 /* Bytes on their way now. */
 static inline u32 mroce_txq_bytes(const struct mroce_txq *txq)

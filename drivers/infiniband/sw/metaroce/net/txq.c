@@ -55,18 +55,26 @@ struct mroce_txq *mroce_txq_alloc(void (*wakeup)(void *arg), void *arg, u32 wake
 	return txq;
 }
 
-void mroce_txq_close(struct mroce_txq *txq)
+void mroce_txqs_close(struct mroce_txq **txqs, unsigned int n)
 {
-	struct sock *sk;
+	bool any = false;
+	unsigned int i;
 
-	if (!txq)
-		return;
-	sk = txq->sk;
-	WRITE_ONCE(sk->sk_write_space, mroce_txq_model->sk->sk_write_space);
-	rcu_assign_sk_user_data(sk, NULL);
-	synchronize_rcu();
-	sock_put(sk);
-	kfree(txq);
+	for (i = 0; i < n; i++) {
+		if (!txqs[i])
+			continue;
+		any = true;
+		WRITE_ONCE(txqs[i]->sk->sk_write_space, mroce_txq_model->sk->sk_write_space);
+		rcu_assign_sk_user_data(txqs[i]->sk, NULL);
+	}
+	if (any)
+		synchronize_rcu();
+	for (i = 0; i < n; i++) {
+		if (!txqs[i])
+			continue;
+		sock_put(txqs[i]->sk);
+		kfree(txqs[i]);
+	}
 }
 
 bool mroce_txq_wait(struct mroce_txq *txq)

@@ -15,6 +15,14 @@
 int mroce_link_init(void);
 void mroce_link_exit(void);
 void mroce_dealloc_driver(struct ib_device *ibdev);
+const char *mroce_netdev_refusal(const struct net_device *ndev);
+/* RTNL held. Is it the netdev of some link, or a plane? */
+bool mroce_link_uses(const struct net_device *ndev);
+/* RTNL held. A netdev of the device came, went, or changed. */
+void mroce_port_changed(struct mroce_dev *dev);
+
+/* plane.c */
+bool mroce_planes_up(struct mroce_dev *dev);
 
 /* device.c */
 extern const struct ib_device_ops mroce_dev_ops;

@@ -26,7 +26,7 @@ static LIST_HEAD(mroce_links);
 static DECLARE_WAIT_QUEUE_HEAD(mroce_links_wait);
 static DEFINE_IDA(mroce_index_ida);
 
-static const char *mroce_netdev_refusal(const struct net_device *ndev)
+const char *mroce_netdev_refusal(const struct net_device *ndev)
 {
 	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK &&
 	    ndev->type != ARPHRD_NONE)
@@ -208,9 +208,22 @@ static struct rdma_link_ops mroce_link_ops = {
 	.newlink = mroce_newlink,
 };
 
-static void mroce_port_changed(struct mroce_dev *dev, struct net_device *ndev)
+bool mroce_link_uses(const struct net_device *ndev)
 {
-	bool up = mroce_port_is_up(ndev);
+	struct mroce_dev *dev;
+	bool used = false;
+
+	spin_lock(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link)
+		used |= mroce_plane_index(dev, ndev->ifindex) >= 0 &&
+			net_eq(dev->net, dev_net(ndev));
+	spin_unlock(&mroce_links_lock);
+	return used;
+}
+
+void mroce_port_changed(struct mroce_dev *dev)
+{
+	bool up = mroce_planes_up(dev);
 	struct ib_event event = {
 		.device = &dev->ibdev,
 		.element.port_num = MROCE_PORT,
@@ -224,6 +237,44 @@ static void mroce_port_changed(struct mroce_dev *dev, struct net_device *ndev)
 	mroce_engine_netdev_changed(dev);
 }
 
+/* A plane, if @ndev is one of somebody's: the device with a reference. */
+static struct mroce_dev *mroce_plane_find(const struct net_device *ndev, int *index)
+{
+	struct mroce_dev *dev, *found = NULL;
+	int i;
+
+	spin_lock(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link) {
+		for (i = 1; i < MROCE_MAX_PLANES; i++)
+			if (rcu_access_pointer(dev->planes[i]) == ndev)
+				break;
+		if (i == MROCE_MAX_PLANES)
+			continue;
+		/* one that is ending looks at its planes no more */
+		if (ib_device_try_get(&dev->ibdev))
+			found = dev;
+		*index = i;
+		break;
+	}
+	spin_unlock(&mroce_links_lock);
+	return found;
+}
+
+static void mroce_plane_event(struct net_device *ndev, unsigned long event)
+{
+	struct mroce_dev *dev;
+	int index;
+
+	dev = mroce_plane_find(ndev, &index);
+	if (!dev)
+		return;
+	if (event == NETDEV_UNREGISTER)
+		mroce_plane_del(dev, index);
+	else
+		mroce_port_changed(dev);
+	ib_device_put(&dev->ibdev);
+}
+
 /*
  * A device that is ending is not found by its netdev any more, but may still be asked for it:
  * mroce_netdev_get() is done with it an RCU period after this, before the netdev is freed.
@@ -232,10 +283,16 @@ static void mroce_forget_netdev(const struct net_device *ndev)
 {
 	struct mroce_dev *dev;
 
+	int i;
+
 	spin_lock(&mroce_links_lock);
-	list_for_each_entry(dev, &mroce_links, link)
+	list_for_each_entry(dev, &mroce_links, link) {
 		if (rcu_access_pointer(dev->netdev) == ndev)
 			RCU_INIT_POINTER(dev->netdev, NULL);
+		for (i = 1; i < MROCE_MAX_PLANES; i++)
+			if (rcu_access_pointer(dev->planes[i]) == ndev)
+				RCU_INIT_POINTER(dev->planes[i], NULL);
+	}
 	spin_unlock(&mroce_links_lock);
 }
 
@@ -245,6 +302,15 @@ static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, vo
 	struct ib_device *ibdev;
 	struct mroce_dev *dev;
 
+	switch (event) {
+	case NETDEV_UNREGISTER:
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+		mroce_plane_event(ndev, event);
+		break;
+	}
 	if (event == NETDEV_UNREGISTER)
 		mroce_forget_netdev(ndev);
 	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)MROCE_DRIVER_ID);
@@ -262,7 +328,7 @@ static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, vo
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU:
 	case NETDEV_CHANGEADDR:
-		mroce_port_changed(dev, ndev);
+		mroce_port_changed(dev);
 		break;
 	}
 	ib_device_put(ibdev);

@@ -25,7 +25,7 @@ static enum ib_mtu mroce_port_mtu(const struct net_device *ndev)
 int mroce_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
 	struct net_device *ndev = mroce_netdev_get(to_mdev(ibdev));
-	bool up = ndev && mroce_port_is_up(ndev);
+	bool up = ndev && mroce_planes_up(to_mdev(ibdev));
 
 	/* zeroed by the core; lid stays 0: clients take another one for InfiniBand */
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;

@@ -28,6 +28,30 @@ struct mroce_notify {
  */
 struct net_device *mroce_netdev_get(struct mroce_dev *dev);
 
+/* plane.c: the device's netdevs, 0 to MROCE_MAX_PLANES - 1; 0 is that of its link. */
+struct mroce_plane_info {
+	struct mroce_addr addr;
+	int ifindex;
+	bool up;		/* running, with carrier */
+};
+
+/**
+ * mroce_plane_info - a plane, and its address
+ * @dev: device
+ * @index: plane
+ * @like: the address is to be of this family and scope
+ * @info: out
+ *
+ * Any context. Return: false if there is none, or it has no such address.
+ */
+bool mroce_plane_info(struct mroce_dev *dev, u32 index, const struct mroce_addr *like,
+		      struct mroce_plane_info *info);
+/* Return: the plane that is this netdev, or -1. Any context. */
+int mroce_plane_index(struct mroce_dev *dev, int ifindex);
+int mroce_plane_add(struct mroce_dev *dev, struct net_device *ndev,
+		    struct netlink_ext_ack *extack);
+int mroce_plane_del(struct mroce_dev *dev, u32 index);
+
 /* ah.c ------------------------------------------------------------------ */
 
 /**
