@@ -439,6 +439,10 @@ struct mroce_core_ops {
 	struct mroce_stream *(*find_stream)(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn);
 	/* Same, by our handle. */
 	struct mroce_stream *(*by_handle)(struct mroce_conn *c, u32 handle);
+	/* c->state has changed: UP or DEAD. May be NULL. */
+	void (*conn_event)(struct mroce_conn *c);
+	/* p->state was @old. Not for new paths, which begin ACTIVE. May be NULL. */
+	void (*path_event)(struct mroce_conn *c, const struct mroce_path *p, u8 old);
 };
 
 #define MROCE_MAX_PATHS		512	/* that a peer may use: 255 packets each */
@@ -506,7 +510,8 @@ struct mroce_conn_cfg {
 	u64 delay_target;	/* rise of the round-trip time that counts as congestion: 25 ms */
 	u32 init_cwnd;		/* packets per path */
 	u32 max_cwnd;
-	u32 paths;
+	u32 paths;		/* at first */
+	u32 max_paths;
 	u32 payload;		/* bytes of a full packet, a multiple of 128 */
 	u32 payload_ext;	/* ... that has an IMM extension */
 	u32 quantum;		/* bytes per turn of a stream */

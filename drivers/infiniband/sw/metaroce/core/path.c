@@ -36,7 +36,7 @@ static u16 new_port(struct mroce_conn *c)
 	return 49152 + (c->rng >> 20) % 16384;	/* RFC 6335: dynamic ports */
 }
 
-void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
+static void set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 {
 	u32 i;
 
@@ -50,6 +50,15 @@ void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 		mroce_path_open(c, &c->paths[i]);
 }
 
+void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
+{
+	u8 old = p->state;
+
+	set_state(c, p, state);
+	if (c->ops->path_event)
+		c->ops->path_event(c, p, old);
+}
+
 void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now)
 {
 	struct mroce_path *p = &c->paths[c->npaths];
@@ -58,7 +67,7 @@ void mroce_path_add(struct mroce_conn *c, u32 rtt_us, u64 now)
 	p->id = c->npaths++;
 	p->sport = new_port(c);
 	/* the handshake, or the paths that it joins, have probed the way */
-	mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
+	set_state(c, p, MROCE_PATH_ACTIVE);
 	p->next_seq = 1;
 	p->head = MROCE_NONE;
 	p->tail = MROCE_NONE;
@@ -377,6 +386,8 @@ static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
 		mroce_cnt(c, MROCE_CNT_RETX_FAILOVER);
 	}
 	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
+	/* not for long, but those who watch see with which port */
+	mroce_path_set_state(c, p, MROCE_PATH_FAILED);
 	p->sport = new_port(c);
 	mroce_path_set_state(c, p, MROCE_PATH_PROBING);
 	p->probe_seq = p->next_seq;

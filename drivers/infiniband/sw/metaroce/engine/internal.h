@@ -8,6 +8,7 @@
 #include <linux/wait.h>
 
 #include "../net/net.h"
+#include "../nl/nl.h"
 #include "engine.h"
 #include "locking.h"
 
@@ -189,6 +190,15 @@ int mroce_tx_init(void);
 void mroce_tx_exit(void);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
+
+/* params.c */
+void mroce_params_default(struct mroce_params *p);
+void mroce_params_to_cfg(const struct mroce_params *p, struct mroce_conn_cfg *cfg);
+void mroce_econn_set_params(struct mroce_econn *econn);		/* conns_lock held */
+
+/* dump.c: ops of the core, @lock held */
+void mroce_econn_conn_event(struct mroce_conn *c);
+void mroce_econn_path_event(struct mroce_conn *c, const struct mroce_path *p, u8 old);
 
 /* grow.c */
 void mroce_econn_grow(struct mroce_econn *econn);		/* @lock held */

@@ -28,6 +28,24 @@ struct mroce_notify {
  */
 struct net_device *mroce_netdev_get(struct mroce_dev *dev);
 
+/**
+ * mroce_dev_next - walk the devices that a network namespace sees, in the order of their indices
+ * @net: the namespace
+ * @index: the first index to look at
+ *
+ * Process context. Return: device with a reference that its end waits for, ib_device_put(); NULL
+ * if there is none.
+ */
+struct mroce_dev *mroce_dev_next(const struct net *net, u32 index);
+
+/* Whether @net sees the device: its sockets are there, and the RDMA subsystem shows it there. */
+bool mroce_dev_visible(const struct mroce_dev *dev, const struct net *net);
+
+/* counters.c ------------------------------------------------------------- */
+
+/* As in sysfs hw_counters. Any context. */
+const char *mroce_counter_name(enum mroce_counter id);
+
 /* ah.c ------------------------------------------------------------------ */
 
 /**
