@@ -17,7 +17,7 @@ packages() {
 	unit)    packages user; echo libgtest-dev ibverbs-utils ;;
 	lab)     packages fetch; packages modules; packages user
 		 echo qemu-system-x86 busybox-static cpio gzip procps iproute2 \
-		      ethtool iputils-ping iperf3 perftest ibverbs-utils python3 util-linux \
+		      ethtool iputils-ping iperf3 perftest ibverbs-utils jq python3 util-linux \
 		      rdmacm-utils ;;
 	lint)    packages modules; packages fetch; packages unit
 		 echo sparse clang-tidy-14 shellcheck perl python3 python3-yaml \

@@ -202,6 +202,7 @@ static void lost(struct mroce_conn *c, struct mroce_path *p, u32 *cpn, u32 prev,
 	*cpn = unlink(c, p, this, prev);
 	mroce_tx_queue(c, this);
 	mroce_cnt(c, MROCE_CNT_RETX_GAP);
+	mroce_note_repair(c, this, MROCE_REPAIR_GAP);
 	(*n)++;
 }
 
@@ -384,6 +385,7 @@ static void fail_path(struct mroce_conn *c, struct mroce_path *p, u64 now)
 		unlink(c, p, cpn, MROCE_NONE);
 		mroce_tx_queue(c, cpn);
 		mroce_cnt(c, MROCE_CNT_RETX_FAILOVER);
+		mroce_note_repair(c, cpn, MROCE_REPAIR_FAILOVER);
 	}
 	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
 	/* not for long, but those who watch see with which port */
@@ -403,6 +405,7 @@ static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	unlink(c, p, cpn, MROCE_NONE);
 	mroce_tx_queue(c, cpn);
 	mroce_cnt(c, MROCE_CNT_RETX_PROBE);
+	mroce_note_repair(c, cpn, MROCE_REPAIR_PROBE);
 	if (p->probes < 255)
 		p->probes++;
 	if (p->probes >= SUSPECT_PROBES && p->state == MROCE_PATH_ACTIVE) {

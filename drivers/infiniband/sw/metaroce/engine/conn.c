@@ -26,20 +26,28 @@ struct mroce_econn *mroce_econn_find(u32 cid)
  * mroce_engine_conn_next - walk the connections of all devices in the order of their ids
  * @cid: the first id to look at
  *
- * Process context. A walk sees what exists all the while once. Return: the connection with the
- * lowest id from @cid on, mroce_engine_conn_put() it; NULL if there is none.
+ * Process context. A walk sees what exists all the while once. Return: the listed connection with
+ * the lowest id from @cid on, mroce_engine_conn_put() it; NULL if there is none.
  */
 struct mroce_econn *mroce_engine_conn_next(u32 cid)
 {
 	unsigned long index = cid;
 	struct mroce_econn *econn;
+	bool got;
 
-	rcu_read_lock();
-	xa_for_each_start(&cids, index, econn, cid)
-		if (refcount_inc_not_zero(&econn->refs))
-			break;
-	rcu_read_unlock();
-	return econn;
+	for (;; index++) {
+		rcu_read_lock();
+		econn = xa_find(&cids, &index, U32_MAX, XA_PRESENT);
+		got = econn && refcount_inc_not_zero(&econn->refs);
+		rcu_read_unlock();
+		/* one that is not listed may be half made */
+		if (got && mroce_econn_listed(econn))
+			return econn;
+		if (got)
+			mroce_econn_put(econn);
+		if (!econn || index == U32_MAX)
+			return NULL;
+	}
 }
 
 /* Return: where in @also; @nalso: nowhere. */

@@ -4,7 +4,12 @@
 
 struct mroce_econn *mroce_engine_conn_get(u32 cid)
 {
-	return mroce_econn_find(cid);
+	struct mroce_econn *econn = mroce_econn_find(cid);
+
+	if (!econn || mroce_econn_listed(econn))
+		return econn;
+	mroce_econn_put(econn);
+	return NULL;
 }
 
 void mroce_engine_conn_put(struct mroce_econn *econn)
@@ -111,6 +116,7 @@ void mroce_econn_conn_event(struct mroce_conn *c)
 	struct mroce_econn *econn = to_econn(c);
 	struct mroce_conn_id id;
 
+	mroce_trace_conn_event(c);
 	if (!mroce_nl_listened(econn->dev))
 		return;
 	copy_id(econn, &id);
@@ -122,6 +128,7 @@ void mroce_econn_path_event(struct mroce_conn *c, const struct mroce_path *p, u8
 	struct mroce_econn *econn = to_econn(c);
 	struct mroce_path_info info;
 
+	mroce_trace_path_event(c, p, old);
 	if (!mroce_nl_listened(econn->dev))
 		return;
 	copy_path(p, &info);

@@ -84,7 +84,7 @@ bool mroce_engine_qp_info(struct mroce_qp *qp, struct mroce_stream_info *info);
 void mroce_engine_set_params(struct mroce_dev *dev, const struct mroce_params *p);
 
 struct mroce_econn *mroce_engine_conn_next(u32 cid);
-/* The connection with this id, likewise; or NULL. */
+/* The listed connection with this id, likewise; or NULL. */
 struct mroce_econn *mroce_engine_conn_get(u32 cid);
 void mroce_engine_conn_put(struct mroce_econn *econn);
 

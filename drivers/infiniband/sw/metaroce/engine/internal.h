@@ -191,6 +191,13 @@ void mroce_tx_exit(void);
 void mroce_econn_send_ack(struct mroce_econn *econn, const struct mroce_ack *ack);
 int mroce_econn_send_small(struct mroce_econn *econn, const void *data, unsigned int len);
 
+/* trace.c: ops of the core, @lock held */
+void mroce_trace_conn_event(struct mroce_conn *c);
+void mroce_trace_path_event(struct mroce_conn *c, const struct mroce_path *p, u8 old);
+void mroce_trace_stream_event(struct mroce_stream *s, u8 old);
+void mroce_trace_repair(struct mroce_conn *c, const struct mroce_txrec *r, enum mroce_repair why);
+void mroce_trace_refused(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 nak);
+
 /* params.c */
 void mroce_params_default(struct mroce_params *p);
 void mroce_params_to_cfg(const struct mroce_params *p, struct mroce_conn_cfg *cfg);
