@@ -66,6 +66,10 @@ install: ## Install module, provider and programs (DESTDIR, PREFIX, KVER)
 		*) install -m 755 $$p $(DESTDIR)$(PREFIX)/bin/ || exit ;; esac; done
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 Documentation/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 644 Documentation/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+	install -D -m 644 tools/metaroce/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/metaroce
 
 uninstall: ## Remove what install installed
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/metaroce.ko
@@ -74,6 +78,8 @@ uninstall: ## Remove what install installed
 	rm -f $(DESTDIR)/etc/libibverbs.d/metaroce.driver
 	rm -f $(DESTDIR)$(PREFIX)/bin/metaroce $(DESTDIR)$(PREFIX)/bin/metaroce-*
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/metaroce*.1
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/metaroce*.8
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/metaroce
 
 demo: ## Two virtual hosts talk over metaroce, in a VM on this machine
 	$(call need,demo)

@@ -82,8 +82,11 @@ lint_sparse() {
 
 lint_checkpatch() {
 	local files rc=0
+	# with what scripts/ynl.sh wants: the package they come from is large
 	selftests/lab/kernels.sh --source scripts/checkpatch.pl scripts/spelling.txt \
-		scripts/const_structs.checkpatch >&2 ||
+		scripts/const_structs.checkpatch tools/net/ynl/ynl-gen-c.py \
+		tools/net/ynl/lib/{__init__,nlspec,ynl}.py \
+		Documentation/netlink/genetlink-legacy.yaml >&2 ||
 		{ echo "not ok - lint: checkpatch.pl is fetched"; return; }
 	files=$({ sources '*.c' drivers include; sources '*.h' drivers include; })
 	# shellcheck disable=SC2086 # one word per file
@@ -206,6 +209,10 @@ lint_spec() {
 	python3 Documentation/spec/check.py >"$logs/spec" 2>&1 || rc=$?
 	[ $rc != 0 ] || : >"$logs/spec"
 	verdict "the specification" $rc "$logs/spec"
+	rc=0
+	scripts/ynl.sh --check >"$logs/ynl" 2>&1 || rc=$?
+	[ $rc != 0 ] || : >"$logs/ynl"
+	verdict "what is made from the netlink specification" $rc "$logs/ynl"
 }
 
 [ $# -gt 0 ] || set -- warnings sparse checkpatch clang-tidy-kernel \

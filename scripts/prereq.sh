@@ -13,14 +13,15 @@ packages() {
 	modules) echo make gcc libc6-dev libelf1 kmod ;;
 	fetch)   echo apt kmod xz-utils ;;
 	user)    echo make gcc g++ cmake pkg-config libibverbs-dev librdmacm-dev \
-		      libfmt-dev libcli11-dev nlohmann-json3-dev ;;
+		      libfmt-dev libcli11-dev nlohmann-json3-dev libmnl-dev libncurses-dev ;;
 	unit)    packages user; echo libgtest-dev ibverbs-utils ;;
 	lab)     packages fetch; packages modules; packages user
 		 echo qemu-system-x86 busybox-static cpio gzip procps iproute2 \
-		      ethtool iputils-ping iperf3 perftest ibverbs-utils \
+		      ethtool iputils-ping iperf3 perftest ibverbs-utils jq python3 util-linux \
 		      rdmacm-utils ;;
 	lint)    packages modules; packages fetch; packages unit
-		 echo sparse clang-tidy-14 shellcheck perl python3 ;;
+		 echo sparse clang-tidy-14 shellcheck perl python3 python3-yaml \
+		      python3-jsonschema ;;
 	demo)    packages lab ;;
 	curves)  packages modules; packages fetch; packages user
 		 echo flex bison bc gzip iproute2 ethtool gnuplot-nox jq ;;

@@ -411,6 +411,16 @@ struct mroce_sched_ops {
 
 /* -------------------------------------------------------------- connection */
 
+/* Why a packet is sent again. */
+enum mroce_repair {
+	MROCE_REPAIR_GAP,	/* overtaken on its path */
+	MROCE_REPAIR_PROBE,	/* nothing was heard */
+	MROCE_REPAIR_FAILOVER,	/* its path failed */
+	MROCE_REPAIR_REFUSED,	/* the peer could not take it */
+};
+
+struct mroce_txrec;
+
 /*
  * Actions that can't wait for the caller to look. Called with the connection
  * serialised; must not call back into the core except where it says so.
@@ -454,6 +464,16 @@ struct mroce_core_ops {
 	struct mroce_stream *(*find_stream)(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn);
 	/* Same, by our handle. */
 	struct mroce_stream *(*by_handle)(struct mroce_conn *c, u32 handle);
+	/* For those who watch; any of them may be NULL. c->state has changed: UP or DEAD. */
+	void (*conn_event)(struct mroce_conn *c);
+	/* p->state was @old. Not for new paths, which begin ACTIVE. */
+	void (*path_event)(struct mroce_conn *c, const struct mroce_path *p, u8 old);
+	/* s->state was @old. Not for new streams. */
+	void (*stream_event)(struct mroce_stream *s, u8 old);
+	/* Packet @r will be sent again. Of a refused one it is the new number. */
+	void (*repair)(struct mroce_conn *c, const struct mroce_txrec *r, enum mroce_repair why);
+	/* A packet that arrived is refused. */
+	void (*refused)(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 nak);
 };
 
 #define MROCE_MAX_PATHS		512	/* that a peer may use: 255 packets each */
@@ -523,6 +543,7 @@ struct mroce_conn_cfg {
 	u32 init_cwnd;		/* packets per path */
 	u32 max_cwnd;
 	u32 paths;		/* of a way, at first */
+	u32 max_paths;
 	u32 payload;		/* bytes of a full packet, a multiple of 128 */
 	u32 payload_ext;	/* ... that has an IMM extension */
 	u32 quantum;		/* bytes per turn of a stream */

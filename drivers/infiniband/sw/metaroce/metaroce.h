@@ -40,6 +40,18 @@ struct mroce_net_port;
 struct mroce_econn;
 struct mroce_ud;
 
+/*
+ * What an operator can set of a device: netlink's dev-set. Read by READ_ONCE(); written under
+ * conns_lock by one who sets at a time.
+ */
+struct mroce_params {
+	u32 max_burst;			/* packets */
+	u32 probe_floor_us;
+	u32 delay_target_us;
+	u32 init_paths;
+	u32 max_paths;
+};
+
 /* A device: one ib_device with one port over one netdev. */
 struct mroce_dev {
 	struct ib_device ibdev;		/* first: ib_alloc_device() */
@@ -71,6 +83,9 @@ struct mroce_dev {
 	bool dying;			/* under conns_lock: no new connection */
 	u32 nconns;			/* that exist, listed or not; under conns_lock */
 	wait_queue_head_t conns_wq;	/* for nconns to become 0 */
+	struct mroce_params params;
+
+	atomic64_t events_dropped;	/* netlink's */
 };
 
 static inline struct mroce_dev *to_mdev(struct ib_device *ibdev)

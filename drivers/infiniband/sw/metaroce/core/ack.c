@@ -34,6 +34,8 @@ void mroce_ack_refuse(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 na
 
 	c->ack_now = true;
 	c->ack_urgent = true;
+	if (c->ops->refused)
+		c->ops->refused(c, pkt, nak);
 	if (r && r->path == pkt->h.path && r->handle == handle && r->nak == nak &&
 	    r->pseq + r->count == pkt->h.pseq && r->count < 0xffff) {
 		r->count++;

@@ -12,6 +12,7 @@ static const struct mroce_conn_cfg default_cfg = {
 	.init_cwnd = 64,
 	.max_cwnd = MROCE_BITMAP_BITS - 1,
 	.paths = 4,
+	.max_paths = MROCE_MAX_PATHS,
 	.payload = 1408,
 	.payload_ext = 1408,
 	.quantum = 65536,
@@ -88,11 +89,14 @@ void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now)
 	c->state = MROCE_CONN_UP;
 	c->peer_cid = peer_cid;
 	c->bw_at = now;
-	paths = clamp_t(u32, c->cfg.paths, 1, min_t(u32, c->max_paths, c->peer_paths));
+	paths = min_t(u32, c->cfg.paths, c->cfg.max_paths);
+	paths = clamp_t(u32, paths, 1, min_t(u32, c->max_paths, c->peer_paths));
 	c->ways_up = 1;
 	while (c->npaths < paths)
 		mroce_path_add(c, 0, rtt_us, now);
 	mroce_cnt(c, MROCE_CNT_CONN_UP);
+	if (c->ops->conn_event)
+		c->ops->conn_event(c);
 	list_for_each_entry_safe(s, tmp, &c->timed, timed)
 		if (s->state == MROCE_STREAM_OPENING)
 			mroce_stream_open(s, now);
@@ -100,9 +104,14 @@ void mroce_conn_up(struct mroce_conn *c, u32 peer_cid, u32 rtt_us, u64 now)
 
 void mroce_conn_lost(struct mroce_conn *c, u64 now)
 {
-	if (c->state == MROCE_CONN_UP)
-		mroce_cnt(c, MROCE_CNT_CONN_LOST);
+	bool up = c->state == MROCE_CONN_UP;
+
 	c->state = MROCE_CONN_DEAD;
+	if (!up)
+		return;
+	mroce_cnt(c, MROCE_CNT_CONN_LOST);
+	if (c->ops->conn_event)
+		c->ops->conn_event(c);
 }
 
 bool mroce_conn_backlog(const struct mroce_conn *c)

@@ -16,6 +16,15 @@ static inline void mroce_cnt(struct mroce_conn *c, enum mroce_counter id)
 	c->counters[id]++;
 }
 
+static inline void mroce_stream_set_state(struct mroce_stream *s, u8 state)
+{
+	u8 old = s->state;
+
+	s->state = state;
+	if (s->conn->ops->stream_event)
+		s->conn->ops->stream_event(s, old);
+}
+
 /*
  * Lists of packets link slots of the window. (A packet number has 2^32 values and none to
  * spare for "none".) Both lead to the record.
@@ -35,6 +44,13 @@ bool mroce_bit_next(const u64 *array, u32 bits, u32 from, u32 *bit);
 static inline bool mroce_lt(u32 a, u32 b)
 {
 	return mroce_before32(a, b);
+}
+
+/* Packet @cpn will be sent again. */
+static inline void mroce_note_repair(struct mroce_conn *c, u32 cpn, enum mroce_repair why)
+{
+	if (c->ops->repair)
+		c->ops->repair(c, mroce_rec(c, cpn), why);
 }
 
 /* window.c: packet numbers ------------------------------------------------- */

@@ -28,7 +28,7 @@ void mroce_stream_open(struct mroce_stream *s, u64 now)
 	struct mroce_conn *c = s->conn;
 
 	if (s->state == MROCE_STREAM_IDLE) {
-		s->state = MROCE_STREAM_OPENING;
+		mroce_stream_set_state(s, MROCE_STREAM_OPENING);
 		s->progress_at = now;
 	}
 	if (c->state != MROCE_CONN_UP || !mroce_tx_room(c)) {
@@ -66,7 +66,7 @@ static void opened(struct mroce_stream *s, u64 now)
 {
 	if (s->state == MROCE_STREAM_OPEN || s->state == MROCE_STREAM_ERROR)
 		return;
-	s->state = MROCE_STREAM_OPEN;
+	mroce_stream_set_state(s, MROCE_STREAM_OPEN);
 	s->open_at = MROCE_NEVER;
 	s->open_backoff_us = 0;
 	s->progress_at = now;

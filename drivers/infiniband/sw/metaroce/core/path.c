@@ -39,7 +39,7 @@ static u16 new_port(struct mroce_conn *c)
 	return 49152 + (c->rng >> 20) % 16384;	/* RFC 6335: dynamic ports */
 }
 
-void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
+static void set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
 {
 	u32 i;
 
@@ -64,6 +64,15 @@ static void first_rtt(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u6
 	p->base_at = now;
 }
 
+void mroce_path_set_state(struct mroce_conn *c, struct mroce_path *p, u8 state)
+{
+	u8 old = p->state;
+
+	set_state(c, p, state);
+	if (c->ops->path_event)
+		c->ops->path_event(c, p, old);
+}
+
 void mroce_path_add(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now)
 {
 	struct mroce_path *p = &c->paths[c->npaths];
@@ -74,7 +83,7 @@ void mroce_path_add(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now)
 	c->ways[way].npaths++;
 	p->sport = new_port(c);
 	/* the handshake, or the paths that it joins, have probed the way */
-	mroce_path_set_state(c, p, MROCE_PATH_ACTIVE);
+	set_state(c, p, MROCE_PATH_ACTIVE);
 	p->next_seq = 1;
 	p->head = MROCE_NONE;
 	p->tail = MROCE_NONE;
@@ -219,6 +228,7 @@ static void lost(struct mroce_conn *c, struct mroce_path *p, u32 *cpn, u32 prev,
 	*cpn = unlink(c, p, this, prev);
 	mroce_tx_queue(c, this);
 	mroce_cnt(c, MROCE_CNT_RETX_GAP);
+	mroce_note_repair(c, this, MROCE_REPAIR_GAP);
 	(*n)++;
 }
 
@@ -404,10 +414,14 @@ void mroce_path_fail(struct mroce_conn *c, struct mroce_path *p, u8 state, u64 n
 		unlink(c, p, cpn, MROCE_NONE);
 		mroce_tx_queue(c, cpn);
 		mroce_cnt(c, MROCE_CNT_RETX_FAILOVER);
+		mroce_note_repair(c, cpn, MROCE_REPAIR_FAILOVER);
 	}
 	mroce_cnt(c, MROCE_CNT_PATH_FAILED);
+	/* not for long, maybe, but those who watch see with which port */
+	mroce_path_set_state(c, p, MROCE_PATH_FAILED);
 	p->sport = new_port(c);
-	mroce_path_set_state(c, p, state);
+	if (state != MROCE_PATH_FAILED)
+		mroce_path_set_state(c, p, state);
 	p->probe_seq = p->next_seq;
 	p->probe_at = state == MROCE_PATH_FAILED ? MROCE_NEVER : now;
 	p->want_probe = false;
@@ -429,6 +443,7 @@ static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 	unlink(c, p, cpn, MROCE_NONE);
 	mroce_tx_queue(c, cpn);
 	mroce_cnt(c, MROCE_CNT_RETX_PROBE);
+	mroce_note_repair(c, cpn, MROCE_REPAIR_PROBE);
 	if (p->probes < 255)
 		p->probes++;
 	if (p->probes >= SUSPECT_PROBES && p->state == MROCE_PATH_ACTIVE) {

@@ -192,6 +192,12 @@ static const mroce_core_ops kOps = {
 	.way_silent = op_way_silent,
 	.find_stream = op_find_stream,
 	.by_handle = op_by_handle,
+	/* who watches: nobody */
+	.conn_event = nullptr,
+	.path_event = nullptr,
+	.stream_event = nullptr,
+	.repair = nullptr,
+	.refused = nullptr,
 };
 
 /* ----------------------------------------------------------------------- requests */

@@ -31,7 +31,7 @@ void mroce_stream_stop(struct mroce_stream *s, u64 now)
 {
 	if (s->state == MROCE_STREAM_ERROR)
 		return;
-	s->state = MROCE_STREAM_ERROR;
+	mroce_stream_set_state(s, MROCE_STREAM_ERROR);
 	if (!s->rx_nak)
 		s->rx_nak = MROCE_NAK_GONE;
 	list_del_init(&s->active);

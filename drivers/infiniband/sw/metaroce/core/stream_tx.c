@@ -173,6 +173,7 @@ static u32 refused_cut(struct mroce_conn *c, struct mroce_stream *s)
 	r->len = c->pieces[i].len;
 	mroce_piece_free(c, s, i, prev);
 	mroce_cnt(c, MROCE_CNT_RETX_REFUSED);
+	mroce_note_repair(c, cpn, MROCE_REPAIR_REFUSED);
 	return cpn;
 }
 

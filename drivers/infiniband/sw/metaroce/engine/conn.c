@@ -22,6 +22,34 @@ struct mroce_econn *mroce_econn_find(u32 cid)
 	return econn;
 }
 
+/**
+ * mroce_engine_conn_next - walk the connections of all devices in the order of their ids
+ * @cid: the first id to look at
+ *
+ * Process context. A walk sees what exists all the while once. Return: the listed connection with
+ * the lowest id from @cid on, mroce_engine_conn_put() it; NULL if there is none.
+ */
+struct mroce_econn *mroce_engine_conn_next(u32 cid)
+{
+	unsigned long index = cid;
+	struct mroce_econn *econn;
+	bool got;
+
+	for (;; index++) {
+		rcu_read_lock();
+		econn = xa_find(&cids, &index, U32_MAX, XA_PRESENT);
+		got = econn && refcount_inc_not_zero(&econn->refs);
+		rcu_read_unlock();
+		/* one that is not listed may be half made */
+		if (got && mroce_econn_listed(econn))
+			return econn;
+		if (got)
+			mroce_econn_put(econn);
+		if (!econn || index == U32_MAX)
+			return NULL;
+	}
+}
+
 /* Return: where in @also; @nalso: nowhere. */
 static u32 find_pair(const struct mroce_econn *econn, const struct mroce_addr *src,
 		     const struct mroce_addr *dst)
@@ -462,6 +490,7 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	if (err)
 		goto err_txq;
 	mroce_cfg_default(&cfg);
+	mroce_params_to_cfg(&dev->params, &cfg);
 	mroce_conn_init(&econn->conn, econn->mem, txmem, &mroce_engine_ops, &cfg, cid,
 			get_random_u64());
 	mroce_econn_set_mtu(econn, 1280);
@@ -535,7 +564,10 @@ struct mroce_econn *mroce_econn_list(struct mroce_econn *econn)
 		if (twin) {
 			list_add_tail(&twin->node, &dev->conns);
 			twin->listed = true;
+			mroce_econn_set_params(twin);
 		}
+		/* they may have changed since it was made */
+		mroce_econn_set_params(econn);
 	}
 	spin_unlock_bh(&dev->conns_lock);
 	if (!other && !dying)

@@ -98,6 +98,7 @@ int mroce_engine_dev_init(struct mroce_dev *dev)
 		dev->device_id = get_random_u64();
 	} while (!dev->device_id);
 	dev->epoch = get_random_u32();
+	mroce_params_default(&dev->params);
 	e->dev = dev;
 	spin_lock_bh(&entries_lock);
 	list_add_tail_rcu(&e->node, &entries);
@@ -146,6 +147,7 @@ void mroce_engine_dev_exit(struct mroce_dev *dev)
 	wait_event(dev->conns_wq, !READ_ONCE(dev->nconns));
 	spin_lock_bh(&dev->conns_lock);
 	spin_unlock_bh(&dev->conns_lock);
+	mroce_nl_flush_events();
 }
 
 u64 mroce_engine_counter(struct mroce_dev *dev, enum mroce_counter id)

@@ -72,6 +72,70 @@ struct mroce_stream_info {
 /* A snapshot. Process context, no lock held. Return: false if the QP is not connected. */
 bool mroce_engine_qp_info(struct mroce_qp *qp, struct mroce_stream_info *info);
 
+/* params.c, conn.c, dump.c: for netlink -------------------------------------- */
+
+/**
+ * mroce_engine_set_params - set a device's parameters
+ * @p: in their ranges; copied
+ *
+ * Process context; one caller at a time per device. Its connections follow at once, but for the
+ * number of paths that they began with.
+ */
+void mroce_engine_set_params(struct mroce_dev *dev, const struct mroce_params *p);
+
+struct mroce_econn *mroce_engine_conn_next(u32 cid);
+/* The listed connection with this id, likewise; or NULL. */
+struct mroce_econn *mroce_engine_conn_get(u32 cid);
+void mroce_engine_conn_put(struct mroce_econn *econn);
+
+/* Which connection it is, and how it is. */
+struct mroce_conn_id {
+	u32 cid, peer_cid;		/* @peer_cid: 0: not known yet */
+	u8 state;			/* enum mroce_conn_state */
+	u8 tclass;
+	bool is_self;
+	struct mroce_addr src, dst;
+};
+
+/* A connection as it was at one moment. Times in us, windows in packets. */
+struct mroce_conn_info {
+	struct mroce_conn_id id;
+	u64 peer_device_id;		/* 0: not known yet */
+	u32 peer_epoch;
+	u32 payload;			/* bytes */
+	u32 streams;
+	u32 paths, active_paths;
+	u32 window, in_flight, resend;
+	u32 base_us;			/* 0: unknown */
+	u64 rate;			/* bytes/s; 0: unknown */
+	u64 memory;			/* bytes */
+	const char *sched, *cc;
+	u64 counters[MROCE_CNT_MAX];
+};
+
+/* Likewise a path. */
+struct mroce_path_info {
+	u32 id;
+	u16 sport;
+	u8 state, old_state;		/* enum mroce_path_state; @old_state: in events */
+	u8 probes;
+	u8 reo_steps;			/* quarters of @srtt_us */
+	u32 srtt_us, rttvar_us;
+	u32 base_us;			/* 0: unknown */
+	u32 cwnd, in_flight;
+	u32 ce_alpha;			/* 1/1024 */
+	u64 tx_pkts, retx_pkts, marks;
+};
+
+/* Of a connection that is referenced. Alive, but it may be ending: ib_device_try_get(). */
+struct mroce_dev *mroce_engine_conn_dev(const struct mroce_econn *econn);
+u32 mroce_engine_conn_cid(const struct mroce_econn *econn);
+
+/* A snapshot under the connection's lock. Process context, no lock held. */
+void mroce_engine_conn_info(struct mroce_econn *econn, struct mroce_conn_info *info);
+/* Same. Return: false if it has no path @id. */
+bool mroce_engine_path_info(struct mroce_econn *econn, u32 id, struct mroce_path_info *info);
+
 /* datagram.c: UD and GSI QPs ----------------------------------------------- */
 
 /* What sending from a UD or GSI QP needs. Process context. Return: 0 or -ENOMEM. */

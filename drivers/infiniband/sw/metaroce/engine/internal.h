@@ -8,6 +8,7 @@
 #include <linux/wait.h>
 
 #include "../net/net.h"
+#include "../nl/nl.h"
 #include "engine.h"
 #include "locking.h"
 
@@ -262,6 +263,22 @@ bool mroce_ways_known(struct mroce_econn *econn, const struct mroce_addr *src,
 		      const struct mroce_addr *dst);
 void mroce_ways_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
 		   const struct mroce_addr *src, const struct mroce_addr *dst, int ifindex);
+
+/* trace.c: ops of the core, @lock held */
+void mroce_trace_conn_event(struct mroce_conn *c);
+void mroce_trace_path_event(struct mroce_conn *c, const struct mroce_path *p, u8 old);
+void mroce_trace_stream_event(struct mroce_stream *s, u8 old);
+void mroce_trace_repair(struct mroce_conn *c, const struct mroce_txrec *r, enum mroce_repair why);
+void mroce_trace_refused(struct mroce_conn *c, const struct mroce_rxpkt *pkt, u8 nak);
+
+/* params.c */
+void mroce_params_default(struct mroce_params *p);
+void mroce_params_to_cfg(const struct mroce_params *p, struct mroce_conn_cfg *cfg);
+void mroce_econn_set_params(struct mroce_econn *econn);		/* conns_lock held */
+
+/* dump.c: ops of the core, @lock held */
+void mroce_econn_conn_event(struct mroce_conn *c);
+void mroce_econn_path_event(struct mroce_conn *c, const struct mroce_path *p, u8 old);
 
 /* grow.c */
 void mroce_econn_grow(struct mroce_econn *econn);		/* @lock held */

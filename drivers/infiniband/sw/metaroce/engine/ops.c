@@ -238,4 +238,9 @@ const struct mroce_core_ops mroce_engine_ops = {
 	.grow = grow,
 	.find_stream = find_stream,
 	.by_handle = by_handle,
+	.conn_event = mroce_econn_conn_event,
+	.path_event = mroce_econn_path_event,
+	.stream_event = mroce_trace_stream_event,
+	.repair = mroce_trace_repair,
+	.refused = mroce_trace_refused,
 };

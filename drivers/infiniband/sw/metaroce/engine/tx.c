@@ -259,7 +259,8 @@ static bool pump_one(struct mroce_econn *econn, struct mroce_notify *notify, u64
 
 	mroce_econn_lock(econn, notify);
 	if (ready && !econn->gone) {
-		econn->burst.max_count = room.max_segs;
+		econn->burst.max_count = min_t(u32, room.max_segs,
+					       READ_ONCE(econn->dev->params.max_burst));
 		econn->burst.ways = room.ready;
 		econn->burst.lane = smp_processor_id();
 		n = mroce_conn_next_burst(&econn->conn, &econn->burst, now);

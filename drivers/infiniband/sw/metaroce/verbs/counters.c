@@ -69,6 +69,11 @@ static const struct rdma_stat_desc mroce_counter_descs[] = {
 /* The last one has a name, so none was forgotten at the end. */
 static_assert(ARRAY_SIZE(mroce_counter_descs) == MROCE_CNT_MAX);
 
+const char *mroce_counter_name(enum mroce_counter id)
+{
+	return mroce_counter_descs[id].name;
+}
+
 struct rdma_hw_stats *mroce_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 {
 	return rdma_alloc_hw_stats_struct(mroce_counter_descs, ARRAY_SIZE(mroce_counter_descs),

@@ -355,6 +355,29 @@ static struct mroce_dev *mroce_link_find(struct net *net, bool get)
 	return found;
 }
 
+bool mroce_dev_visible(const struct mroce_dev *dev, const struct net *net)
+{
+	return net_eq(dev->net, net) && rdma_dev_access_netns(&dev->ibdev, net);
+}
+
+struct mroce_dev *mroce_dev_next(const struct net *net, u32 index)
+{
+	struct mroce_dev *dev, *found = NULL;
+
+	spin_lock(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link) {
+		if (!mroce_dev_visible(dev, net) || dev->ibdev.index < index ||
+		    (found && dev->ibdev.index > found->ibdev.index) ||
+		    !ib_device_try_get(&dev->ibdev))
+			continue;
+		if (found)
+			ib_device_put(&found->ibdev);
+		found = dev;
+	}
+	spin_unlock(&mroce_links_lock);
+	return found;
+}
+
 /*
  * The sockets hold no reference on the namespace, and a netdev's own end is
  * only noticed by a work item: so links end here, while the namespace is whole.

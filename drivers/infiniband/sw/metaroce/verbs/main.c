@@ -4,6 +4,7 @@
 
 #include "../engine/engine.h"
 #include "../net/net.h"
+#include "../nl/nl.h"
 #include "internal.h"
 
 MODULE_AUTHOR("The metaroce authors");
@@ -29,11 +30,17 @@ static int __init mroce_init(void)
 	if (err)
 		goto err_engine;
 
-	err = mroce_link_init();
+	err = mroce_nl_init();
 	if (err)
 		goto err_net;
+
+	err = mroce_link_init();
+	if (err)
+		goto err_nl;
 	return 0;
 
+err_nl:
+	mroce_nl_exit();
 err_net:
 	mroce_net_exit();
 err_engine:
@@ -46,6 +53,7 @@ err_wq:
 static void __exit mroce_exit(void)
 {
 	mroce_link_exit();
+	mroce_nl_exit();
 	mroce_net_exit();
 	mroce_engine_exit();
 	destroy_workqueue(mroce_wq);

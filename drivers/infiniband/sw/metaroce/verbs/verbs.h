@@ -52,6 +52,24 @@ int mroce_plane_add(struct mroce_dev *dev, struct net_device *ndev,
 		    struct netlink_ext_ack *extack);
 int mroce_plane_del(struct mroce_dev *dev, u32 index);
 
+/**
+ * mroce_dev_next - walk the devices that a network namespace sees, in the order of their indices
+ * @net: the namespace
+ * @index: the first index to look at
+ *
+ * Process context. Return: device with a reference that its end waits for, ib_device_put(); NULL
+ * if there is none.
+ */
+struct mroce_dev *mroce_dev_next(const struct net *net, u32 index);
+
+/* Whether @net sees the device: its sockets are there, and the RDMA subsystem shows it there. */
+bool mroce_dev_visible(const struct mroce_dev *dev, const struct net *net);
+
+/* counters.c ------------------------------------------------------------- */
+
+/* As in sysfs hw_counters. Any context. */
+const char *mroce_counter_name(enum mroce_counter id);
+
 /* ah.c ------------------------------------------------------------------ */
 
 /**
