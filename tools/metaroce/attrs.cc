@@ -98,6 +98,13 @@ constexpr Field kPath[] = {
     {MROCE_A_PATH_TX_PACKETS, "tx_packets", Kind::kNumber},
     {MROCE_A_PATH_RETX_PACKETS, "retx_packets", Kind::kNumber},
     {MROCE_A_PATH_MARKS, "marks", Kind::kNumber},
+    {MROCE_A_PATH_PLANE, "plane", Kind::kNumber},
+};
+
+constexpr Field kPlane[] = {
+    {MROCE_A_PLANE_DEV_INDEX, "dev_index", Kind::kNumber}, {MROCE_A_PLANE_DEV_NAME, "dev_name", Kind::kString},
+    {MROCE_A_PLANE_INDEX, "index", Kind::kNumber},         {MROCE_A_PLANE_IFINDEX, "ifindex", Kind::kNumber},
+    {MROCE_A_PLANE_IFNAME, "ifname", Kind::kString},       {MROCE_A_PLANE_UP, "up", Kind::kFlag},
 };
 
 // An unsigned number of 1, 2, 4 or 8 bytes. Return: false: it is none.
@@ -216,6 +223,8 @@ Json ParseMessage(const nlmsghdr* nlh) {
     case MROCE_CMD_PATH_GET:
     case MROCE_CMD_PATH_EVENT:
       return Parse(kPath, nlh);
+    case MROCE_CMD_PLANE_GET:
+      return Parse(kPlane, nlh);
     default:
       return Json::object();
   }

@@ -18,7 +18,7 @@ _metaroce() {
 	done
 	local list="" devs="_metaroce_ids ^\([^:[:space:]]*\):.*" params="max-burst probe-floor delay-target init-paths max-paths"
 	case "${words[*]:0:2}" in
-	"") list="show conn path set monitor top --json" ;;
+	"") list="show conn path plane set monitor top --json" ;;
 	show) list=$($devs show) ;;
 	conn | path) list=show ;;
 	"conn show" | "path show")
@@ -26,6 +26,17 @@ _metaroce() {
 		dev) list=$($devs show) ;;
 		cid) list=$(_metaroce_ids '^[^ ]* cid \(0x[0-9a-f]*\).*' conn show) ;;
 		*) list="dev cid" ;;
+		esac
+		;;
+	plane) list="show add del" ;;
+	"plane show")
+		if [ "$prev" = dev ]; then list=$($devs show); else list=dev; fi
+		;;
+	"plane add" | "plane del")
+		case ${#words[@]} in
+		2) list=$($devs show) ;;
+		3) list=netdev ;;
+		4) list=$(ls /sys/class/net) ;;
 		esac
 		;;
 	set) list=dev ;;

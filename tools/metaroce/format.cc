@@ -102,15 +102,20 @@ std::string ConnText(const Json& conn) {
   return out + Counters(conn.value("counters", Json::object()));
 }
 
+std::string PlaneText(const Json& plane) {
+  return fmt::format("{} plane {} netdev {} {}", Text(plane, "dev_name"), Number(plane, "index"), Text(plane, "ifname"),
+                     plane.contains("up") ? "UP" : "DOWN");
+}
+
 std::string PathHead() {
-  return fmt::format("{:<12} {:<10} {:>4} {:>5} {:<8} {:>9} {:>9} {:>9} {:>5} {:>6} {:>7} {:>10} {:>9} {:>9}", "DEVICE",
-                     "CID", "PATH", "SPORT", "STATE", "SRTT", "RTTVAR", "BASE", "CWND", "FLIGHT", "MARKED", "TX", "RETX",
+  return fmt::format("{:<12} {:<10} {:>4} {:>5} {:>5} {:<8} {:>9} {:>9} {:>9} {:>5} {:>6} {:>7} {:>10} {:>9} {:>9}", "DEVICE",
+                     "CID", "PATH", "PLANE", "SPORT", "STATE", "SRTT", "RTTVAR", "BASE", "CWND", "FLIGHT", "MARKED", "TX", "RETX",
                      "CE");
 }
 
 std::string PathText(const Json& p) {
-  return fmt::format("{:<12} {:<10} {:>4} {:>5} {:<8} {:>9} {:>9} {:>9} {:>5} {:>6} {:>7} {:>10} {:>9} {:>9}",
-                     Text(p, "dev_name"), Text(p, "cid"), Number(p, "id"), Number(p, "sport"), Text(p, "state"),
+  return fmt::format("{:<12} {:<10} {:>4} {:>5} {:>5} {:<8} {:>9} {:>9} {:>9} {:>5} {:>6} {:>7} {:>10} {:>9} {:>9}",
+                     Text(p, "dev_name"), Text(p, "cid"), Number(p, "id"), Number(p, "plane"), Number(p, "sport"), Text(p, "state"),
                      Time(Number(p, "srtt")), Time(Number(p, "rttvar")),
                      p.contains("base_rtt") ? Time(Number(p, "base_rtt")) : "-", Number(p, "cwnd"),
                      Number(p, "in_flight"), Percent(static_cast<double>(Number(p, "ecn_fraction")), 1024),

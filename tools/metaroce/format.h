@@ -25,6 +25,7 @@ std::string Text(const Json& j, const char* key);
 // Each without the last newline.
 std::string DeviceText(const Json& dev);
 std::string ConnText(const Json& conn);
+std::string PlaneText(const Json& plane);
 std::string PathHead();
 std::string PathText(const Json& path);
 std::string EventText(const Json& event);

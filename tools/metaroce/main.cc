@@ -63,6 +63,15 @@ void Run(const Options& o) {
     case Command::kPathShow:
       Print(o, nl.Paths(o.filter), PathText, PathHead());
       break;
+    case Command::kPlaneShow:
+      Print(o, nl.Planes(o.dev), PlaneText);
+      break;
+    case Command::kPlaneAdd:
+      nl.AddPlane(o.dev, o.netdev);
+      break;
+    case Command::kPlaneDel:
+      nl.DelPlane(o.dev, o.netdev);
+      break;
     case Command::kSet:
       nl.Set(o.dev, o.settings);
       break;

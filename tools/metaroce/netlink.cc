@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "netlink.h"
 
+#include <net/if.h>
 #include <fmt/format.h>
 #include <linux/genetlink.h>
 #include <rdma/metaroce_netlink.h>
@@ -155,6 +156,29 @@ std::vector<Json> Netlink::Paths(const Filter& filter) {
   if (!filter.dev.empty()) mnl_attr_put_strz(nlh, MROCE_A_PATH_DEV_NAME, filter.dev.c_str());
   if (filter.cid) mnl_attr_put_u32(nlh, MROCE_A_PATH_CID, filter.cid);
   return Ask(nlh);
+}
+
+std::vector<Json> Netlink::Planes(const std::string& dev) {
+  nlmsghdr* nlh = Begin(family_, MROCE_CMD_PLANE_GET, NLM_F_DUMP);
+  if (!dev.empty()) mnl_attr_put_strz(nlh, MROCE_A_PLANE_DEV_NAME, dev.c_str());
+  return Ask(nlh);
+}
+
+void Netlink::ChangePlane(uint8_t cmd, const std::string& dev, const std::string& netdev) {
+  const unsigned int ifindex = if_nametoindex(netdev.c_str());
+  if (!ifindex) throw Failure(fmt::format("{}: there is no such netdev here", netdev));
+  nlmsghdr* nlh = Begin(family_, cmd, NLM_F_ACK);
+  mnl_attr_put_strz(nlh, MROCE_A_PLANE_DEV_NAME, dev.c_str());
+  mnl_attr_put_u32(nlh, MROCE_A_PLANE_IFINDEX, ifindex);
+  Talk(nlh, [](const nlmsghdr*) {});
+}
+
+void Netlink::AddPlane(const std::string& dev, const std::string& netdev) {
+  ChangePlane(MROCE_CMD_PLANE_ADD, dev, netdev);
+}
+
+void Netlink::DelPlane(const std::string& dev, const std::string& netdev) {
+  ChangePlane(MROCE_CMD_PLANE_DEL, dev, netdev);
 }
 
 void Netlink::Set(const std::string& dev, const std::vector<Setting>& settings) {

@@ -41,6 +41,10 @@ class Netlink {
   Json Device(const std::string& name);
   std::vector<Json> Conns(const Filter& filter);
   std::vector<Json> Paths(const Filter& filter);
+  // Of all devices, if none is named.
+  std::vector<Json> Planes(const std::string& dev);
+  void AddPlane(const std::string& dev, const std::string& netdev);
+  void DelPlane(const std::string& dev, const std::string& netdev);
   void Set(const std::string& dev, const std::vector<Setting>& settings);
 
   // Join the group of events.
@@ -57,6 +61,7 @@ class Netlink {
   // Sends what was begun, hands each message of the answer to @take.
   void Talk(nlmsghdr* nlh, const std::function<void(const nlmsghdr*)>& take);
   std::vector<Json> Ask(nlmsghdr* nlh);
+  void ChangePlane(uint8_t cmd, const std::string& dev, const std::string& netdev);
   void FindFamily();
 
   std::unique_ptr<mnl_socket, Closer> socket_;

@@ -12,6 +12,7 @@ Examples:
   metaroce show
   metaroce conn show dev mr0
   metaroce path show cid 0x5eed1234
+  metaroce plane add mr0 netdev eth1
   metaroce set dev mr0 probe-floor 1ms max-paths 64
   metaroce -j monitor
 
@@ -38,6 +39,14 @@ bool ParseOptions(int argc, char** argv, Options* o) {
   CLI::App* path_show = path->add_subcommand("show", "[dev NAME] [cid N]");
   path_show->add_option("filter", words, "dev NAME, cid N");
 
+  CLI::App* plane = app.add_subcommand("plane", "netdevs of a device")->require_subcommand(1);
+  CLI::App* plane_show = plane->add_subcommand("show", "[dev NAME]");
+  plane_show->add_option("filter", words, "dev NAME");
+  CLI::App* plane_add = plane->add_subcommand("add", "NAME netdev NETDEV: one more for this device");
+  plane_add->add_option("words", words, "NAME netdev NETDEV")->required();
+  CLI::App* plane_del = plane->add_subcommand("del", "NAME netdev NETDEV: one less");
+  plane_del->add_option("words", words, "NAME netdev NETDEV")->required();
+
   CLI::App* set = app.add_subcommand("set", "dev NAME PARAMETER VALUE ...");
   set->add_option("words", words, "dev NAME PARAMETER VALUE ...")->required();
 
@@ -51,12 +60,22 @@ bool ParseOptions(int argc, char** argv, Options* o) {
       ->capture_default_str();
 
   // what is required of the children would be missed before a flag that comes after them
-  for (CLI::App* a : {conn, path}) a->fallthrough();
+  for (CLI::App* a : {conn, path, plane}) a->fallthrough();
   try {
     app.parse(argc, argv);
     if (*conn_show || *path_show) {
       o->filter = ParseFilter(words);
       o->command = *conn_show ? Command::kConnShow : Command::kPathShow;
+    } else if (*plane_show) {
+      const Filter f = ParseFilter(words);
+      if (f.cid) throw WordError("planes are a device's: [dev NAME]");
+      o->dev = f.dev;
+      o->command = Command::kPlaneShow;
+    } else if (*plane_add || *plane_del) {
+      const Plane p = ParsePlane(words);
+      o->dev = p.dev;
+      o->netdev = p.netdev;
+      o->command = *plane_add ? Command::kPlaneAdd : Command::kPlaneDel;
     } else if (*set) {
       if (words.size() < 2 || words[0] != "dev") throw WordError("set dev NAME PARAMETER VALUE ...");
       o->command = Command::kSet;

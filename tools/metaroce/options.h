@@ -10,12 +10,13 @@
 
 namespace mroce::cli {
 
-enum class Command : uint8_t { kShow, kConnShow, kPathShow, kSet, kMonitor, kTop };
+enum class Command : uint8_t { kShow, kConnShow, kPathShow, kPlaneShow, kPlaneAdd, kPlaneDel, kSet, kMonitor, kTop };
 
 struct Options {
   Command command = Command::kShow;
   bool json = false;
-  std::string dev;  // show, set
+  std::string dev;  // show, set, plane
+  std::string netdev;  // plane add, plane del
   Filter filter;    // conn show, path show
   std::vector<Setting> settings;
   uint64_t count = 0;     // monitor: events, 0: without end

@@ -54,6 +54,13 @@ Filter ParseFilter(const std::vector<std::string>& words) {
   return f;
 }
 
+Plane ParsePlane(const std::vector<std::string>& words) {
+  // as in "rdma link add NAME ... netdev NETDEV"; "dev" may stand before the name, as elsewhere
+  const size_t at = !words.empty() && words[0] == "dev" ? 1 : 0;
+  if (words.size() != at + 3 || words[at + 1] != "netdev") throw WordError("[dev] NAME netdev NETDEV is wanted here");
+  return {words[at], words[at + 2]};
+}
+
 std::vector<Setting> ParseSettings(const std::vector<std::string>& words) {
   std::vector<Setting> out;
   for (size_t i = 0; i < words.size(); i += 2) {

@@ -21,6 +21,12 @@ struct Filter {
 // Throws WordError.
 Filter ParseFilter(const std::vector<std::string>& words);
 
+// dev NAME netdev NAME, or NAME netdev NAME. Throws WordError.
+struct Plane {
+  std::string dev, netdev;
+};
+Plane ParsePlane(const std::vector<std::string>& words);
+
 struct Setting {
   uint16_t attr;  // MROCE_A_PARAMS_*
   uint32_t value;

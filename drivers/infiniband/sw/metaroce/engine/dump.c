@@ -83,6 +83,7 @@ void mroce_engine_conn_info(struct mroce_econn *econn, struct mroce_conn_info *i
 static void copy_path(const struct mroce_path *p, struct mroce_path_info *info)
 {
 	info->id = p->id;
+	info->way = p->way;
 	info->sport = p->sport;
 	info->state = p->state;
 	info->probes = p->probes;

@@ -117,6 +117,7 @@ struct mroce_conn_info {
 struct mroce_path_info {
 	u32 id;
 	u16 sport;
+	u8 way;				/* our plane by which it leaves */
 	u8 state, old_state;		/* enum mroce_path_state; @old_state: in events */
 	u8 probes;
 	u8 reo_steps;			/* quarters of @srtt_us */

@@ -57,8 +57,29 @@ const struct nla_policy mroce_path_get_nl_policy[MROCE_A_PATH_ID + 1] = {
 	[MROCE_A_PATH_ID] = NLA_POLICY_MAX(NLA_U32, 511),
 };
 
+/* MROCE_CMD_PLANE_GET - do */
+const struct nla_policy mroce_plane_get_nl_policy[MROCE_A_PLANE_INDEX + 1] = {
+	[MROCE_A_PLANE_DEV_INDEX] = { .type = NLA_U32, },
+	[MROCE_A_PLANE_DEV_NAME] = { .type = NLA_NUL_STRING, .len = 63, },
+	[MROCE_A_PLANE_INDEX] = NLA_POLICY_MAX(NLA_U32, 7),
+};
+
+/* MROCE_CMD_PLANE_ADD - do */
+const struct nla_policy mroce_plane_add_nl_policy[MROCE_A_PLANE_IFINDEX + 1] = {
+	[MROCE_A_PLANE_DEV_INDEX] = { .type = NLA_U32, },
+	[MROCE_A_PLANE_DEV_NAME] = { .type = NLA_NUL_STRING, .len = 63, },
+	[MROCE_A_PLANE_IFINDEX] = { .type = NLA_U32, },
+};
+
+/* MROCE_CMD_PLANE_DEL - do */
+const struct nla_policy mroce_plane_del_nl_policy[MROCE_A_PLANE_IFINDEX + 1] = {
+	[MROCE_A_PLANE_DEV_INDEX] = { .type = NLA_U32, },
+	[MROCE_A_PLANE_DEV_NAME] = { .type = NLA_NUL_STRING, .len = 63, },
+	[MROCE_A_PLANE_IFINDEX] = { .type = NLA_U32, },
+};
+
 /* Ops table for metaroce */
-const struct genl_ops mroce_nl_ops[4] = {
+const struct genl_ops mroce_nl_ops[7] = {
 	{
 		.cmd		= MROCE_CMD_DEV_GET,
 		.doit		= mroce_nl_dev_get_doit,
@@ -86,5 +107,26 @@ const struct genl_ops mroce_nl_ops[4] = {
 		.dumpit		= mroce_nl_path_get_dumpit,
 		.policy		= mroce_path_get_nl_policy,
 		.maxattr	= MROCE_A_PATH_ID,
+	},
+	{
+		.cmd		= MROCE_CMD_PLANE_GET,
+		.doit		= mroce_nl_plane_get_doit,
+		.dumpit		= mroce_nl_plane_get_dumpit,
+		.policy		= mroce_plane_get_nl_policy,
+		.maxattr	= MROCE_A_PLANE_INDEX,
+	},
+	{
+		.cmd		= MROCE_CMD_PLANE_ADD,
+		.doit		= mroce_nl_plane_add_doit,
+		.policy		= mroce_plane_add_nl_policy,
+		.maxattr	= MROCE_A_PLANE_IFINDEX,
+		.flags		= GENL_ADMIN_PERM,
+	},
+	{
+		.cmd		= MROCE_CMD_PLANE_DEL,
+		.doit		= mroce_nl_plane_del_doit,
+		.policy		= mroce_plane_del_nl_policy,
+		.maxattr	= MROCE_A_PLANE_IFINDEX,
+		.flags		= GENL_ADMIN_PERM,
 	},
 };

@@ -22,8 +22,14 @@ extern const struct nla_policy mroce_conn_get_nl_policy[MROCE_A_CONN_CID + 1];
 
 extern const struct nla_policy mroce_path_get_nl_policy[MROCE_A_PATH_ID + 1];
 
+extern const struct nla_policy mroce_plane_get_nl_policy[MROCE_A_PLANE_INDEX + 1];
+
+extern const struct nla_policy mroce_plane_add_nl_policy[MROCE_A_PLANE_IFINDEX + 1];
+
+extern const struct nla_policy mroce_plane_del_nl_policy[MROCE_A_PLANE_IFINDEX + 1];
+
 /* Ops table for metaroce */
-extern const struct genl_ops mroce_nl_ops[4];
+extern const struct genl_ops mroce_nl_ops[7];
 
 int mroce_nl_dev_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mroce_nl_dev_get_dumpit(struct sk_buff *skb,
@@ -35,6 +41,11 @@ int mroce_nl_conn_get_dumpit(struct sk_buff *skb,
 int mroce_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mroce_nl_path_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
+int mroce_nl_plane_get_doit(struct sk_buff *skb, struct genl_info *info);
+int mroce_nl_plane_get_dumpit(struct sk_buff *skb,
+				 struct netlink_callback *cb);
+int mroce_nl_plane_add_doit(struct sk_buff *skb, struct genl_info *info);
+int mroce_nl_plane_del_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	METAROCE_NLGRP_EVENTS,

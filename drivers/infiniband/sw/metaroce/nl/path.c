@@ -29,7 +29,8 @@ static int put_path(struct sk_buff *skb, struct mroce_econn *econn,
 	    nla_put_u32(skb, MROCE_A_PATH_REORDERING, p->reo_steps) ||
 	    nla_put_u64_64bit(skb, MROCE_A_PATH_TX_PACKETS, p->tx_pkts, MROCE_A_PATH_PAD) ||
 	    nla_put_u64_64bit(skb, MROCE_A_PATH_RETX_PACKETS, p->retx_pkts, MROCE_A_PATH_PAD) ||
-	    nla_put_u64_64bit(skb, MROCE_A_PATH_MARKS, p->marks, MROCE_A_PATH_PAD)) {
+	    nla_put_u64_64bit(skb, MROCE_A_PATH_MARKS, p->marks, MROCE_A_PATH_PAD) ||
+	    nla_put_u32(skb, MROCE_A_PATH_PLANE, p->way)) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}

@@ -80,6 +80,17 @@ bool mroce_plane_info(struct mroce_dev *dev, u32 index, const struct mroce_addr 
 	return found;
 }
 
+struct net_device *mroce_plane_get(struct mroce_dev *dev, u32 index)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = plane_netdev(dev, index);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
 int mroce_plane_index(struct mroce_dev *dev, int ifindex)
 {
 	struct net_device *ndev;

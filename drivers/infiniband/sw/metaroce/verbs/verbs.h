@@ -46,6 +46,8 @@ struct mroce_plane_info {
  */
 bool mroce_plane_info(struct mroce_dev *dev, u32 index, const struct mroce_addr *like,
 		      struct mroce_plane_info *info);
+/* Return: the netdev of a plane with a reference, dev_put(); or NULL. Any context. */
+struct net_device *mroce_plane_get(struct mroce_dev *dev, u32 index);
 /* Return: the plane that is this netdev, or -1. Any context. */
 int mroce_plane_index(struct mroce_dev *dev, int ifindex);
 int mroce_plane_add(struct mroce_dev *dev, struct net_device *ndev,
