@@ -17,12 +17,17 @@
  * locks of lists of links and devices, and of netlink's queue of events. qp->ud_rx_lock (spinlock, BH off; one datagram at a time
  * takes a receive) is outside of the receive queue's.
  *
- * econn->ack_lock (spinlock, BH off) protects the route that acknowledgments use and is held
- * over the transmission of one small packet. No other lock of ours but a leaf is taken then.
+ * econn->ack_lock (spinlock, BH off) protects the routes of acknowledgments and other small
+ * packets (ways[].small) and is held over the transmission of one of them. No other lock of ours but
+ * a leaf is taken then.
  *
  * What is done without a lock: building and sending bursts (one CPU at a time per connection:
  * econn->pumping), copying payload (any number of CPUs). What they refer to is pinned in the
- * core: mroce_stream_busy() says when nothing is.
+ * core: mroce_stream_busy() says when nothing is. Whoever set econn->pumping has ways[].route
+ * and ways[].txq for himself, too: ways_work, which gives ways new ends, sets it for that.
+ *
+ * dev->planes and dev->netdev are written under RTNL, econn->peer under econn->lock; all are read
+ * under RCU.
  *
  * Completion handlers and async events run with no lock of ours held: completions are collected
  * in a struct mroce_notify under econn->lock and raised after it.
