@@ -23,6 +23,7 @@ REQUEST, ACK, DUMP, ACK_TLVS, CAPPED = 1, 4, 0x300, 0x200, 0x100
 DEV_GET, DEV_SET, CONN_GET, PATH_GET = 1, 2, 3, 4
 INDEX, NAME, PARAMS = 1, 2, 10  # of devices
 CID, PATH_ID = 3, 4  # of connections and paths
+PATHS = 18  # of connections
 SMALL = 4096  # the kernel makes parts of a dump as large as the largest read of a socket, or this
 
 
@@ -175,7 +176,7 @@ def dump(dev):
     conns = [attrs(m[4:]) for m in family.ask(CONN_GET, flags=DUMP)[0]]
     cids = [number(c[CID]) for c in conns]
     say(len(cids) > 1 and cids == sorted(set(cids)), "connections come once, in order", cids)
-    wanted = sum(number(c[17]) for c in conns)
+    wanted = sum(number(c[PATHS]) for c in conns)
     parts, paths, end, small = 0, [], None, Family(SMALL)
     small.send(small.id, PATH_GET, text(NAME, dev), DUMP)
     while end is None:

@@ -81,6 +81,7 @@ void Flow::Connect(const std::vector<uint8_t>& peer) {
   QpAttributes a;
   a.mtu = std::min(device_.port_attr.active_mtu, static_cast<ibv_mtu>(r.U64()));
   a.timeout = o_.timeout;
+  a.tclass = o_.tclass;
   a.rd_atomic = static_cast<uint32_t>(std::clamp(device_.attr.max_qp_rd_atom, 1, 16));
   a.access = kAccess;
   remote_address_ = r.U64();

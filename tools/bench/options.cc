@@ -13,7 +13,7 @@ namespace mroce::bench {
 
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMaxSize = 1u << 30;
 constexpr uint32_t kMaxQps = 16384;
 constexpr uint32_t kMaxDepth = 8192;
@@ -67,6 +67,9 @@ bool ParseOptions(int argc, char** argv, Options* o) {
   app.add_option("--timeout", o->timeout, "of the QPs: 4.096 us x 2^N, 0 for ever")
       ->check(CLI::Range(0, 31))
       ->capture_default_str();
+  app.add_option("--tclass", o->tclass, "traffic class of the QPs, the DSCP times 4")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
   app.add_option("--warmup", o->warmup, "seconds that do not count")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
@@ -89,18 +92,18 @@ bool ParseOptions(int argc, char** argv, Options* o) {
 std::string EncodeTraffic(const Options& o) {
   std::ostringstream out;
   out << kVersion << ' ' << static_cast<int>(o.op) << ' ' << o.size << ' ' << o.qps << ' ' << o.depth << ' '
-      << o.timeout << ' ' << o.memory;
+      << o.timeout << ' ' << o.memory << ' ' << o.tclass;
   return out.str();
 }
 
 void DecodeTraffic(const std::string& text, Options* o) {
   std::istringstream in(text);
   uint32_t version = 0, op = 0;
-  in >> version >> op >> o->size >> o->qps >> o->depth >> o->timeout >> o->memory;
+  in >> version >> op >> o->size >> o->qps >> o->depth >> o->timeout >> o->memory >> o->tclass;
   if (!in || version != kVersion)
     throw SetupError("the client speaks another version: use the same one on both hosts");
   if (op > static_cast<uint32_t>(Op::kSend) || !o->size || o->size > kMaxSize || !o->qps || o->qps > kMaxQps ||
-      !o->depth || o->depth > kMaxDepth || o->timeout > 31 || !o->memory || o->memory > uint64_t{1} << 36)
+      !o->depth || o->depth > kMaxDepth || o->timeout > 31 || !o->memory || o->memory > uint64_t{1} << 36 || o->tclass > 255)
     throw SetupError("the client asks for something out of range");
   o->op = static_cast<Op>(op);
 }

@@ -26,6 +26,7 @@ struct Options {
   uint32_t depth = 16;      // messages under way per QP
   uint64_t memory = 64u << 20;  // registered, at most
   uint32_t timeout = 14;    // of the QPs: 4.096 us x 2^N, 0 for ever
+  uint32_t tclass = 0;      // traffic class
   // how long
   double warmup = 0.1;      // seconds
   double seconds = 1;

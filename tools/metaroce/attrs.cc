@@ -11,7 +11,7 @@
 namespace mroce::cli {
 namespace {
 
-enum class Kind : uint8_t { kNumber, kHex, kString, kFlag, kAddr4, kAddr6, kConnState, kPathState, kParams, kCounter };
+enum class Kind : uint8_t { kNumber, kHex, kString, kFlag, kAddr4, kAddr6, kConnState, kPathState, kParams, kCounter, kPair };
 
 struct Field {
   uint16_t attr;
@@ -47,6 +47,13 @@ constexpr Field kDev[] = {
     {MROCE_A_DEV_PARAMS, "params", Kind::kParams},
 };
 
+constexpr Field kPair[] = {
+    {MROCE_A_PAIR_SADDR4, "saddr", Kind::kAddr4},
+    {MROCE_A_PAIR_DADDR4, "daddr", Kind::kAddr4},
+    {MROCE_A_PAIR_SADDR6, "saddr", Kind::kAddr6},
+    {MROCE_A_PAIR_DADDR6, "daddr", Kind::kAddr6},
+};
+
 constexpr Field kConn[] = {
     {MROCE_A_CONN_DEV_INDEX, "dev_index", Kind::kNumber},
     {MROCE_A_CONN_DEV_NAME, "dev_name", Kind::kString},
@@ -57,6 +64,7 @@ constexpr Field kConn[] = {
     {MROCE_A_CONN_DADDR4, "daddr", Kind::kAddr4},
     {MROCE_A_CONN_SADDR6, "saddr", Kind::kAddr6},
     {MROCE_A_CONN_DADDR6, "daddr", Kind::kAddr6},
+    {MROCE_A_CONN_ALSO, "also", Kind::kPair},
     {MROCE_A_CONN_SCOPE_ID, "scope_id", Kind::kNumber},
     {MROCE_A_CONN_TCLASS, "tclass", Kind::kNumber},
     {MROCE_A_CONN_SELF, "self", Kind::kFlag},
@@ -161,6 +169,9 @@ void ParseCounter(const nlattr* nest, Json* out) {
   if (!name.empty()) (*out)[name] = value;
 }
 
+template <size_t N>
+Json Parse(const Field (&fields)[N], const Attrs& attrs);
+
 void ParseField(const Field& f, const nlattr* a, Json* out) {
   const uint16_t len = mnl_attr_get_payload_len(a);
   char text[INET6_ADDRSTRLEN];
@@ -186,6 +197,9 @@ void ParseField(const Field& f, const nlattr* a, Json* out) {
       if (!j.contains(f.key)) j[f.key] = Json::object();
       ParseCounter(a, &j[f.key]);
       return;
+    case Kind::kPair:
+      j[f.key].push_back(Parse(kPair, Attrs(a)));
+      return;
     default:
       break;
   }
@@ -201,9 +215,9 @@ void ParseField(const Field& f, const nlattr* a, Json* out) {
 }
 
 template <size_t N>
-Json Parse(const Field (&fields)[N], const nlmsghdr* nlh) {
+Json Parse(const Field (&fields)[N], const Attrs& attrs) {
   Json out = Json::object();
-  for (const nlattr* a : Attrs(nlh, sizeof(genlmsghdr))) {
+  for (const nlattr* a : attrs) {
     for (const Field& f : fields)
       if (f.attr == mnl_attr_get_type(a)) ParseField(f, a, &out);
   }
@@ -214,17 +228,18 @@ Json Parse(const Field (&fields)[N], const nlmsghdr* nlh) {
 
 Json ParseMessage(const nlmsghdr* nlh) {
   if (mnl_nlmsg_get_payload_len(nlh) < sizeof(genlmsghdr)) return Json::object();
+  const Attrs attrs(nlh, sizeof(genlmsghdr));
   switch (static_cast<const genlmsghdr*>(mnl_nlmsg_get_payload(nlh))->cmd) {
     case MROCE_CMD_DEV_GET:
-      return Parse(kDev, nlh);
+      return Parse(kDev, attrs);
     case MROCE_CMD_CONN_GET:
     case MROCE_CMD_CONN_EVENT:
-      return Parse(kConn, nlh);
+      return Parse(kConn, attrs);
     case MROCE_CMD_PATH_GET:
     case MROCE_CMD_PATH_EVENT:
-      return Parse(kPath, nlh);
+      return Parse(kPath, attrs);
     case MROCE_CMD_PLANE_GET:
-      return Parse(kPlane, nlh);
+      return Parse(kPlane, attrs);
     default:
       return Json::object();
   }

@@ -43,6 +43,9 @@ TEST(Attrs, Connection) {
   mnl_attr_put_u32(m.nlh, MROCE_A_CONN_SADDR4, htonl(0x0a000101));
   const uint8_t v6[16] = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   mnl_attr_put(m.nlh, MROCE_A_CONN_DADDR6, sizeof(v6), v6);
+  nlattr* pair = mnl_attr_nest_start(m.nlh, MROCE_A_CONN_ALSO);
+  mnl_attr_put_u32(m.nlh, MROCE_A_PAIR_SADDR4, htonl(0x0a000102));
+  mnl_attr_nest_end(m.nlh, pair);
   mnl_attr_put_u8(m.nlh, MROCE_A_CONN_TCLASS, 8);
   mnl_attr_put(m.nlh, MROCE_A_CONN_SELF, 0, nullptr);
   for (const char* name : {"tx_pkts", "rx_ce"}) {
@@ -52,7 +55,7 @@ TEST(Attrs, Connection) {
     mnl_attr_nest_end(m.nlh, nest);
   }
   EXPECT_EQ(ParseMessage(m.nlh).dump(),
-            R"({"cid":"0x0000beef","state":"UP","saddr":"10.0.1.1","daddr":"fd00::1","tclass":8,"self":true,)"
+            R"({"cid":"0x0000beef","state":"UP","saddr":"10.0.1.1","daddr":"fd00::1","also":[{"saddr":"10.0.1.2"}],"tclass":8,"self":true,)"
             R"("counters":{"tx_pkts":7,"rx_ce":7}})");
 }
 

@@ -88,6 +88,8 @@ std::string ConnText(const Json& conn) {
   if (conn.contains("peer_cid")) out += fmt::format(" peer-cid {}", Text(conn, "peer_cid"));
   if (conn.contains("tclass")) out += fmt::format(" tclass {:#04x}", Number(conn, "tclass"));
   if (conn.contains("self")) out += " self";
+  for (const Json& pair : conn.value("also", Json::array()))
+    out += fmt::format("\n    also {} -> {}", Text(pair, "saddr"), Text(pair, "daddr"));
   // events end here
   if (!conn.contains("payload")) return out;
   out += fmt::format("\n    streams {} paths {}/{} payload {} window {} in-flight {} resend {}", Number(conn, "streams"),

@@ -74,6 +74,19 @@ TEST(path, black_hole_and_return)
 	EXPECT_EQ(p.state, MROCE_PATH_ACTIVE);
 	EXPECT_FALSE(f.a->failed);
 	EXPECT_TRUE(f.finish());
+
+	/* whoever watches sees what is counted */
+	const Side &side = w.side[0];
+	const u64 *counters = side.c.counters;
+
+	EXPECT_EQ(side.conn_events, 1u);
+	EXPECT_GE(side.paths_failed, 1u);
+	EXPECT_EQ(side.paths_failed, counters[MROCE_CNT_PATH_FAILED]);
+	EXPECT_GE(side.repairs[MROCE_REPAIR_GAP], 1u);
+	EXPECT_EQ(side.repairs[MROCE_REPAIR_GAP], counters[MROCE_CNT_RETX_GAP]);
+	EXPECT_GE(side.repairs[MROCE_REPAIR_PROBE], 1u);
+	EXPECT_EQ(side.repairs[MROCE_REPAIR_PROBE], counters[MROCE_CNT_RETX_PROBE]);
+	EXPECT_EQ(side.repairs[MROCE_REPAIR_FAILOVER], counters[MROCE_CNT_RETX_FAILOVER]);
 }
 
 /* One message in flight, nothing else to show that another path lives. */

@@ -179,6 +179,23 @@ static void op_way_silent(mroce_conn *c, u8 way)
 	side_of(c)->silent.push_back(way);
 }
 
+static void op_conn_event(mroce_conn *c) { side_of(c)->conn_events++; }
+
+static void op_path_event(mroce_conn *c, const mroce_path *p, u8 old)
+{
+	EXPECT_NE(p->state, old);
+	side_of(c)->paths_failed += p->state == MROCE_PATH_FAILED;
+}
+
+static void op_stream_event(mroce_stream *s, u8 old) { EXPECT_NE(s->state, old); }
+
+static void op_repair(mroce_conn *c, const mroce_txrec *, enum mroce_repair why)
+{
+	side_of(c)->repairs[why]++;
+}
+
+static void op_refused(mroce_conn *c, const mroce_rxpkt *, u8) { side_of(c)->refusals++; }
+
 static const mroce_core_ops kOps = {
 	.rq_posted = op_rq_posted,
 	.hold = op_hold,
@@ -192,12 +209,11 @@ static const mroce_core_ops kOps = {
 	.way_silent = op_way_silent,
 	.find_stream = op_find_stream,
 	.by_handle = op_by_handle,
-	/* who watches: nobody */
-	.conn_event = nullptr,
-	.path_event = nullptr,
-	.stream_event = nullptr,
-	.repair = nullptr,
-	.refused = nullptr,
+	.conn_event = op_conn_event,
+	.path_event = op_path_event,
+	.stream_event = op_stream_event,
+	.repair = op_repair,
+	.refused = op_refused,
 };
 
 /* ----------------------------------------------------------------------- requests */

@@ -175,6 +175,9 @@ class Side {
 	/* Seen as a mroce_conn by the core: first. */
 	mroce_conn c{};
 	World *w = nullptr;
+	/* what the ops for watchers have seen */
+	u64 repairs[MROCE_REPAIR_REFUSED + 1] = {}, refusals = 0;
+	u32 conn_events = 0, paths_failed = 0;
 	Side *peer = nullptr;
 	int id = 0;
 	std::vector<u64> mem;

@@ -59,7 +59,11 @@ void mroce_engine_conn_info(struct mroce_econn *econn, struct mroce_conn_info *i
 {
 	const struct mroce_conn *c = &econn->conn;
 
-	info->streams = READ_ONCE(econn->nstreams);
+	spin_lock_bh(&econn->dev->conns_lock);
+	info->streams = econn->nstreams;
+	info->nalso = econn->nalso;
+	memcpy(info->also, econn->also, sizeof(info->also));
+	spin_unlock_bh(&econn->dev->conns_lock);
 	spin_lock_bh(&econn->lock);
 	copy_id(econn, &info->id);
 	info->peer_device_id = econn->peer_device_id;

@@ -88,6 +88,13 @@ struct mroce_econn *mroce_engine_conn_next(u32 cid);
 struct mroce_econn *mroce_engine_conn_get(u32 cid);
 void mroce_engine_conn_put(struct mroce_econn *econn);
 
+#define MROCE_MAX_ALSO		8	/* address pairs of a connection beside its own */
+
+/* By which two devices meet. */
+struct mroce_addr_pair {
+	struct mroce_addr src, dst;
+};
+
 /* Which connection it is, and how it is. */
 struct mroce_conn_id {
 	u32 cid, peer_cid;		/* @peer_cid: 0: not known yet */
@@ -100,6 +107,8 @@ struct mroce_conn_id {
 /* A connection as it was at one moment. Times in us, windows in packets. */
 struct mroce_conn_info {
 	struct mroce_conn_id id;
+	struct mroce_addr_pair also[MROCE_MAX_ALSO];
+	u32 nalso;
 	u64 peer_device_id;		/* 0: not known yet */
 	u32 peer_epoch;
 	u32 payload;			/* bytes */
@@ -132,7 +141,7 @@ struct mroce_path_info {
 struct mroce_dev *mroce_engine_conn_dev(const struct mroce_econn *econn);
 u32 mroce_engine_conn_cid(const struct mroce_econn *econn);
 
-/* A snapshot under the connection's lock. Process context, no lock held. */
+/* A snapshot under its locks. Process context, no lock held. */
 void mroce_engine_conn_info(struct mroce_econn *econn, struct mroce_conn_info *info);
 /* Same. Return: false if it has no path @id. */
 bool mroce_engine_path_info(struct mroce_econn *econn, u32 id, struct mroce_path_info *info);

@@ -16,13 +16,6 @@
 #define MROCE_TXQ_LIMIT		(4U << 20)	/* bytes in the local stack per connection */
 #define MROCE_HS_TABLE		256		/* handshakes being answered at a time */
 #define MROCE_UNUSED_CONNS	256		/* connections of a device that only peers want */
-#define MROCE_MAX_ALSO		8		/* address pairs of a connection beside its own */
-
-/* By which two devices meet. */
-struct mroce_addr_pair {
-	struct mroce_addr src, dst;
-};
-
 enum mroce_eway_state {
 	MROCE_EWAY_NONE,		/* we, or the peer, have no such plane */
 	MROCE_EWAY_ASKING,		/* PROBE is sent now and then */

@@ -14,8 +14,8 @@
  *	cq->lock		spinlock; a completion queue. Innermost
  *
  * Leaves beside these: qp->state_lock, np->routes_lock (whose routes hold a dst_entry), and the
- * locks of lists of links and devices, and of netlink's queue of events. qp->ud_rx_lock (spinlock, BH off; one datagram at a time
- * takes a receive) is outside of the receive queue's.
+ * locks of lists of links and devices, and of netlink's queue of events. qp->ud_rx_lock
+ * (spinlock, BH off; one datagram at a time takes a receive) is outside of the receive queue's.
  *
  * econn->ack_lock (spinlock, BH off) protects the routes of acknowledgments and other small
  * packets (ways[].small) and is held over the transmission of one of them. No other lock of ours but

@@ -146,6 +146,22 @@ static int put_counters(struct sk_buff *skb, const struct mroce_conn_info *info)
 	return 0;
 }
 
+static int put_also(struct sk_buff *skb, const struct mroce_conn_info *info)
+{
+	const struct mroce_addr_pair *pair;
+	struct nlattr *nest;
+
+	for (pair = info->also; pair < &info->also[info->nalso]; pair++) {
+		nest = nla_nest_start(skb, MROCE_A_CONN_ALSO);
+		if (!nest ||
+		    mroce_nl_put_addr(skb, &pair->src, MROCE_A_PAIR_SADDR4, MROCE_A_PAIR_SADDR6) ||
+		    mroce_nl_put_addr(skb, &pair->dst, MROCE_A_PAIR_DADDR4, MROCE_A_PAIR_DADDR6))
+			return -EMSGSIZE;
+		nla_nest_end(skb, nest);
+	}
+	return 0;
+}
+
 static int put_peer(struct sk_buff *skb, const struct mroce_conn_info *info)
 {
 	if (!info->peer_device_id)
@@ -190,7 +206,8 @@ static int put_conn(struct sk_buff *skb, struct mroce_econn *econn, u32 portid, 
 	if (!hdr)
 		goto free;
 	if (mroce_nl_put_dev(skb, mroce_engine_conn_dev(econn)) ||
-	    mroce_nl_put_conn_id(skb, &info->id) || put_peer(skb, info) ||
+	    mroce_nl_put_conn_id(skb, &info->id) || put_also(skb, info) ||
+	    put_peer(skb, info) ||
 	    put_state(skb, info) || put_counters(skb, info)) {
 		genlmsg_cancel(skb, hdr);
 		goto free;
