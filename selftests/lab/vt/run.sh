@@ -62,7 +62,7 @@ free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1) || free=0
 rc=0
 TMPDIR=$mapped timeout --foreground -k 5 "$limit" "$kernel/linux" mem="${mem}M" umid="vt$$" \
 	root=/dev/root rootfstype=hostfs rootflags=/ ro con=null con0=null,fd:1 ssl=null \
-	quiet loglevel=1 panic=-1 init="$here/init.sh" vt.out="$work/out" $travel \
+	quiet loglevel=1 log_buf_len=4M panic=-1 init="$here/init.sh" vt.out="$work/out" $travel \
 	</dev/null 2>"$work/err" | tr -d '\r' || rc=${PIPESTATUS[0]}
 
 [ ! -e "$work/out/dmesg" ] || mv "$work/out/dmesg" "$work/kernel.log"
