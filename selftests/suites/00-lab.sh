@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: where=host timeout=600
+# LAB: where=host timeout=600 check=6.1
 #
 # Tests the lab itself, from outside: that it returns what a script returns,
 # and that it notices scripts that fail, hang, or upset the kernel. A test bench
-# that cannot fail proves nothing.
+# that cannot fail proves nothing. With one kernel it is tested as well as with two.
 set -u
 lab=$(cd "$(dirname "$0")/../lab" && pwd)
 . "$lab/env.sh"
