@@ -493,7 +493,7 @@ static void mr_dereg_waits(struct kunit *test)
 	INIT_WORK_ONSTACK(&end.work, mr_end_work);
 	schedule_work(&end.work);
 
-	KUNIT_EXPECT_EQ(test, 0UL, wait_for_completion_timeout(&end.done, HZ / 5));
+	KUNIT_ASSERT_EQ(test, 0UL, wait_for_completion_timeout(&end.done, HZ / 5));
 	KUNIT_EXPECT_EQ(test, mr_ask(test, e->pd, key, MR_IOVA, 8, 0, true), IB_WC_REM_ACCESS_ERR);
 	mr_walk(test, mr, 0, MR_IOVA, MR_BYTES);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&current->mm->pinned_vm), (s64)MR_PAGES);
