@@ -190,6 +190,12 @@ static void tx_grow(struct mroce_conn *c)
 	tx_of_conn(c)->wants_growth = true;
 }
 
+/* There is one way only, and time without end for it. */
+static void tx_way_silent(struct mroce_conn *c, u8 way)
+{
+	KUNIT_FAIL(tx_of_conn(c)->w->test, "way %u", way);
+}
+
 static struct mroce_stream *tx_find_stream(struct mroce_conn *c, u32 dst_qpn, u32 src_qpn)
 {
 	struct mroce_stream *s = &tx_of_conn(c)->stream;
@@ -214,6 +220,7 @@ static const struct mroce_core_ops tx_ops = {
 	.completed = tx_completed,
 	.failed = tx_failed,
 	.grow = tx_grow,
+	.way_silent = tx_way_silent,
 	.find_stream = tx_find_stream,
 	.by_handle = tx_by_handle,
 };
@@ -288,6 +295,7 @@ static void tx_pump(struct tx_end *e)
 		tx_transmit(e, packet, mroce_wire_put_ack(ack, packet));
 	for (;;) {
 		e->burst.max_count = 16;
+		e->burst.ways = 1;
 		if (!mroce_conn_next_burst(&e->conn, &e->burst, w->now))
 			break;
 		for (i = 0; i < e->burst.count; i++)
