@@ -22,7 +22,7 @@ LIBDIR  ?= $(PREFIX)/lib/$(MULTIARCH)
 module   = $(BUILD)/module/$(notdir $(patsubst %/build,%,$(realpath $(KDIR))))/drivers/infiniband/sw/metaroce/metaroce.ko
 
 .PHONY: all modules provider tools user install uninstall demo check check-unit \
-	check-lab check-long curves lint fetch-kernels shell clean help
+	check-lab check-long kunit curves lint fetch-kernels shell clean help
 .DEFAULT_GOAL := all
 
 all: modules user ## Build everything (the default)
@@ -101,6 +101,10 @@ check-long: ## The suites that take long; records in Documentation/results
 	$(call need,check)
 	@rc=0; LONG=only scripts/check.sh modules user lab || rc=$$?; \
 		selftests/record.sh check-long $(BUILD)/check/lab.tap; exit $$rc
+
+kunit: ## The KUnit suites, in a User-Mode Linux kernel that is built once
+	$(call need,vt)
+	@selftests/kunit.sh
 
 curves: ## Exact figures in virtual time, with plots, in Documentation/results (TABLES="...")
 	$(call need,curves)

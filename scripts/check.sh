@@ -8,6 +8,7 @@
 #   lint     scripts/lint.sh
 #   modules  the module builds without warnings for each of $KERNELS
 #   user     programs and provider build
+#   vt       in User-Mode Linux: the KUnit suites
 #   lab      selftests/suites/*.sh, each on each of $KERNELS
 #
 # $SUITES (names, without .sh) restricts the suites; LONG=yes adds the long ones,
@@ -17,7 +18,7 @@ set -uo pipefail
 . "$ROOT/selftests/lab/tap.sh"
 cd "$ROOT" || exit
 
-stages=${*:-unit lint modules user lab}
+stages=${*:-unit lint modules user vt lab}
 logs=$BUILD/check
 mkdir -p "$logs"
 
@@ -44,6 +45,9 @@ stage_modules() {
 	done
 }
 stage_user() { build "programs and provider" scripts/user.sh build; }
+
+# the first run builds the kernel: some minutes
+stage_vt() { tap_run kunit 1500 selftests/kunit.sh; }
 
 # wanted SUITE KERNEL: whether this suite is to run there
 wanted() {

@@ -5,7 +5,7 @@
 # missing here, and installs them (as root, or through sudo).
 # With INSTALL=no it only prints them and fails if there are any.
 #
-# Goals: modules fetch user unit lab lint curves, and demo, check, which sum these up.
+# Goals: modules fetch user unit lab lint vt curves, and demo, check, which sum these up.
 set -eu
 
 packages() {
@@ -23,9 +23,11 @@ packages() {
 		 echo sparse clang-tidy-14 shellcheck perl python3 python3-yaml \
 		      python3-jsonschema ;;
 	demo)    packages lab ;;
-	curves)  packages modules; packages fetch; packages user
-		 echo flex bison bc gzip iproute2 ethtool gnuplot-nox jq ;;
-	check)   packages unit; packages lint; packages lab
+	vt)      packages modules; packages fetch
+		 echo flex bison bc gzip iproute2 ;;
+	curves)  packages vt; packages user
+		 echo ethtool gnuplot-nox jq ;;
+	check)   packages unit; packages lint; packages lab; packages vt
 		 echo python3-pyverbs ;;
 	*)       echo "prereq.sh: unknown goal '$1'" >&2; exit 2 ;;
 	esac

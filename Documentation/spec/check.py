@@ -147,6 +147,19 @@ def check_quotes(vectors):
                 problem(path.name, f"quotes other bytes for vector {m[1]} than its file has")
 
 
+def check_kunit(vectors):
+    """Vectors that the KUnit suite of the codec has as strings: "name", ..., "bytes" "bytes"."""
+    path = ROOT / "drivers/infiniband/sw/metaroce/kunit/wire_kunit.c"
+    found = re.findall(r'"([a-z]+(?:-[a-z0-9]+)+)",[^"]*?((?:"[0-9a-f]+"\s*)+)', path.read_text())
+    if not found:
+        problem(path.name, "no vector in it")
+    for name, text in found:
+        if name not in vectors:
+            problem(path.name, f"has vector {name}, which does not exist")
+        elif re.sub(r'["\s]', "", text) != "".join(vectors[name]["bytes"]).replace(" ", ""):
+            problem(path.name, f"has other bytes for vector {name} than its file")
+
+
 def check_registries():
     """Numbers of enums and constants in wire.h against chapter 11."""
     text = (SPEC / "11-registries.md").read_text()
@@ -196,6 +209,7 @@ def main():
     trace = read_citations(requirements)
     vectors = read_vectors()
     check_quotes(vectors)
+    check_kunit(vectors)
     check_registries()
     if "--trace" in sys.argv[1:]:
         print_trace(requirements, trace)

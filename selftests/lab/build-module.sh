@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# build-module.sh 6.1|6.12|HEADERS_DIR [make argument...]
+# build-module.sh [--kunit] 6.1|6.12|HEADERS_DIR [make argument...]
 #
 # Builds metaroce.ko against a fetched kernel, or against any folder of kernel
 # headers (/lib/modules/$(uname -r)/build), in a copy of the sources made of
@@ -11,11 +11,14 @@
 # For a fetched kernel it also makes $BUILD/module/NAME/.root: a module tree
 # with the kernel's own modules and ours, which the lab's guests mount.
 #
-# With a make target other than the default (C=2 ...) see scripts/lint.sh.
+# With a make target other than the default (C=2 ...) see scripts/lint.sh. With --kunit the
+# module has its KUnit suites in it, and is built in $BUILD/module/NAME-kunit.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
-[ $# -ge 1 ] || { sed -n '4,15s/^# \?//p' "$0" >&2; exit 2; }
+kunit=
+[ "${1:-}" != --kunit ] || { kunit=yes; shift; }
+[ $# -ge 1 ] || { sed -n '4,16s/^# \?//p' "$0" >&2; exit 2; }
 which=$1
 shift
 
@@ -30,7 +33,7 @@ else
 	name=$which
 	[ -e "$kernel/release" ] || "$(dirname "$0")/kernels.sh" "$which"
 fi
-out=$BUILD/module/$name
+out=$BUILD/module/$name${kunit:+-kunit}
 driver=drivers/infiniband/sw/metaroce
 mkdir -p "$out"
 exec 9>"$out/.lock"
@@ -50,6 +53,7 @@ bash "$out/$driver/compat/probe.sh" "$kdir" "$generated"
 
 # 6.12's headers ask for pahole to make BTF, which nobody needs here.
 args=(W=1 KCFLAGS=-Werror CONFIG_DEBUG_INFO_BTF_MODULES=)
+[ -z "$kunit" ] || args+=(CONFIG_METAROCE_KUNIT_TEST=y)
 make -s -C "$kdir" M="$out" -j"$JOBS" "${args[@]}" "${@:-modules}" 9>&-
 
 [ -n "$kernel" ] || exit 0

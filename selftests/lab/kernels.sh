@@ -13,7 +13,7 @@
 #
 # kernels.sh --source FILE...: unpacks FILEs (paths in the kernel tree) of
 # linux-source-6.12 into $CACHE/linux-source, for the linters.
-# kernels.sh --whole-source DIR: unpacks all of it into DIR.
+# kernels.sh --whole-source DIR [TAR OPTION...]: unpacks all of it into DIR.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
@@ -127,7 +127,7 @@ kbuild_of() {
 	esac
 }
 
-# unpack_source WHAT DIR [FILE...]: FILEs of linux-source-6.12, or all of it, into DIR
+# unpack_source WHAT DIR [TAR ARGUMENT...]: files of linux-source-6.12, or all of it, into DIR
 unpack_source() {
 	local what=$1 dir=$2 tmp
 	shift 2
@@ -161,7 +161,7 @@ case ${1:-} in
 	shift
 	fetch_source "$@"
 	;;
---whole-source) unpack_source "a kernel of our own" "$2" ;;
+--whole-source) unpack_source "a kernel of our own" "${@:2}" ;;
 *)
 	[ $# -gt 0 ] || set -- $KERNELS
 	for v; do fetch_kernel "$v"; done

@@ -37,6 +37,44 @@ tap_run() {
 	[ -z "$verdict" ] || echo "not ok - $name: $verdict"
 }
 
+# ktap_results FILE: the KUnit suites in a kernel's log, one result for each case with what it said
+# if it failed; and failures for what did not run to its end. A case with parameters is one result.
+ktap_results() {
+	sed -E 's/^\[ *[0-9]+\.[0-9]+\] //' "$1" | awk '
+		function result(ok, name) { print (ok ? "ok" : "not ok") " - " name; said = "" }
+		function fail(name) {
+			printf "%s", said
+			result(0, name)
+		}
+		/^1\.\.[0-9]+$/ { suites += substr($0, 4); next }
+		/^    # Subtest: / {
+			if (suite != "") fail(suite ": ran to its end")
+			suite = substr($0, 16); plan = -1; cases = failed = 0; said = ""
+			next
+		}
+		suite == "" { next }
+		/^    1\.\.[0-9]+$/ { plan = substr($0, 8) + 0; next }
+		/^    (not )?ok [0-9]+ / {
+			good = $1 == "ok"
+			cases++; failed += !good
+			sub(/^    (not )?ok [0-9]+ /, "")
+			if (good) result(1, suite ": " $0); else fail(suite ": " $0)
+			next
+		}
+		/^(not )?ok [0-9]+ / {
+			if (cases != plan) fail(suite ": planned " plan " cases, ran " cases)
+			else if ($1 == "not" && !failed) fail(suite ": before or after its cases")
+			ended++; suite = ""
+			next
+		}
+		{ said = said "# | " $0 "\n" }
+		END {
+			if (suite != "") fail(suite ": ran to its end")
+			else if (!ended) result(0, "kunit: a suite ran")
+			else if (ended != suites) result(0, "kunit: of " suites + 0 " suites ended " ended)
+		}'
+}
+
 # tap_count FILE...: "passed failed skipped"
 tap_count() {
 	awk '

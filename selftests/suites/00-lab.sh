@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: where=host timeout=600
+# LAB: where=host timeout=600 check=6.1
 #
 # Tests the lab itself, from outside: that it returns what a script returns,
 # and that it notices scripts that fail, hang, or upset the kernel. A test bench
-# that cannot fail proves nothing.
+# that cannot fail proves nothing. With one kernel it is tested as well as with two.
 set -u
 lab=$(cd "$(dirname "$0")/../lab" && pwd)
 . "$lab/env.sh"
@@ -48,6 +48,27 @@ check "a suite without tests fails" \
 check "a suite that hangs fails" \
 	test "$(says 'echo ok 1; sleep 9')" = "not ok - x: ended after 2 s"
 check "a good suite says nothing more" test "$(says 'echo ok 1')" = "ok 1"
+# --- KUnit's results in a kernel's log: LAST LINES... is what the suite of two cases ends with
+ktap() {
+	{
+		printf '[    0.1%d] %s\n' 1 'KTAP version 1' 2 '1..1' 3 '    KTAP version 1' \
+			4 '    # Subtest: s' 5 '    1..2' 6 '    ok 1 a' 7 '    # b: EXPECTATION FAILED'
+		printf '[    0.2] %s\n' "$@"
+	} >"$dir/ktap"
+	ktap_results "$dir/ktap" >"$dir/log"
+	tap_count "$dir/log"
+}
+check "KUnit: a case that passes" test "$(ktap '    ok 2 b' 'ok 1 s')" = "2 0 0"
+check "KUnit: a case that fails" test "$(ktap '    not ok 2 b' 'not ok 1 s')" = "1 1 0"
+check "KUnit: and what it says" grep -q '^# | .*EXPECTATION FAILED' "$dir/log"
+check "KUnit: a case that is skipped" test "$(ktap '    ok 2 b # SKIP x' 'ok 1 s')" = "1 0 1"
+check "KUnit: a case that is missing" test "$(ktap 'ok 1 s')" = "1 1 0"
+check "KUnit: a suite that stops" test "$(ktap '    ok 2 b')" = "2 1 0"
+check "KUnit: a suite that fails outside of its cases" test "$(ktap '    ok 2 b' 'not ok 1 s')" = "2 1 0"
+: >"$dir/empty"
+ktap_results "$dir/empty" >"$dir/log"
+check "KUnit: no suite" test "$(tap_count "$dir/log")" = "0 1 0"
+
 
 # --- one boot with everything that does not end it
 guest 300 <<-'EOS'

@@ -10,6 +10,7 @@
 #   --timeout S         seconds of real time until the guest is ended, status 124 (600)
 #   --out DIR           keep the guest's $LAB_OUT, and kernel.log, in DIR
 #   --real-time         the clock runs as it does outside
+#   --kunit             the driver has its KUnit suites in it, which run when it is loaded
 #
 # A program in the guest that waits without sleeping (perftest's polling) stops virtual
 # time for ever. Any splat in the kernel's log makes the status non-zero.
@@ -18,15 +19,16 @@ set -euo pipefail
 here=$ROOT/selftests/lab/vt
 
 say() { printf '# vt: %s\n' "$*" >&2; }
-usage() { sed -n '4,17s/^# \?//p' "$0" >&2; exit 2; }
+usage() { sed -n '4,18s/^# \?//p' "$0" >&2; exit 2; }
 
-mem=2048 limit=600 keep='' travel=time-travel=inf-cpu
+mem=2048 limit=600 keep='' travel=time-travel=inf-cpu kunit=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--mem) mem=$2; shift 2 ;;
 	--timeout) limit=$2; shift 2 ;;
 	--out) keep=$2; shift 2 ;;
 	--real-time) travel=; shift ;;
+	--kunit) kunit=--kunit; shift ;;
 	--) shift; break ;;
 	-*) usage ;;
 	*) break ;;
@@ -37,8 +39,8 @@ script=$(readlink -e "$1") || { say "no such script: $1"; exit 2; }
 shift
 
 kernel=$(readlink -f "$("$here/kernel.sh")")
-ARCH=um "$ROOT/selftests/lab/build-module.sh" "$kernel" >&2
-module=$BUILD/module/$(basename "$kernel")/drivers/infiniband/sw/metaroce/metaroce.ko
+ARCH=um "$ROOT/selftests/lab/build-module.sh" $kunit "$kernel" >&2
+module=$BUILD/module/$(basename "$kernel")${kunit:+-kunit}/drivers/infiniband/sw/metaroce/metaroce.ko
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -60,7 +62,7 @@ free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1) || free=0
 rc=0
 TMPDIR=$mapped timeout --foreground -k 5 "$limit" "$kernel/linux" mem="${mem}M" umid="vt$$" \
 	root=/dev/root rootfstype=hostfs rootflags=/ ro con=null con0=null,fd:1 ssl=null \
-	quiet loglevel=1 panic=-1 init="$here/init.sh" vt.out="$work/out" $travel \
+	quiet loglevel=1 log_buf_len=4M panic=-1 init="$here/init.sh" vt.out="$work/out" $travel \
 	</dev/null 2>"$work/err" | tr -d '\r' || rc=${PIPESTATUS[0]}
 
 [ ! -e "$work/out/dmesg" ] || mv "$work/out/dmesg" "$work/kernel.log"

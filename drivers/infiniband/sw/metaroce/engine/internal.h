@@ -7,6 +7,7 @@
 #include <linux/interrupt.h>
 #include <linux/wait.h>
 
+#include "../kunit/visible.h"
 #include "../net/net.h"
 #include "../nl/nl.h"
 #include "engine.h"

@@ -18,7 +18,7 @@ static const u32 rnr_us[32] = {
 	163840, 245760, 327680, 491520,
 };
 
-static void set_attr(struct mroce_qp *qp, struct mroce_stream *s)
+VISIBLE_FOR_KUNIT void mroce_stream_set_attr(struct mroce_qp *qp, struct mroce_stream *s)
 {
 	const struct ib_qp_attr *a = &qp->attr;
 
@@ -49,7 +49,7 @@ static int init_stream(struct mroce_qp *qp, struct mroce_stream *s, struct mroce
 	s->sq_tail = qp->sq.tail;
 	s->sq_next = s->sq_tail;
 	s->sq_seen = s->sq_tail;
-	set_attr(qp, s);
+	mroce_stream_set_attr(qp, s);
 	/* cyclic: a late packet of an earlier stream must not find this one (MR-4.1-04) */
 	err = xa_alloc_cyclic(&econn->streams, &handle, NULL, XA_LIMIT(1, 0xffffff),
 			      &econn->next_handle, GFP_KERNEL);
@@ -177,7 +177,7 @@ void mroce_engine_qp_update(struct mroce_qp *qp)
 	if (!econn)
 		return;
 	mroce_econn_lock(econn, &notify);
-	set_attr(qp, &qp->stream);
+	mroce_stream_set_attr(qp, &qp->stream);
 	mroce_stream_kick(&qp->stream, mroce_now());
 	mroce_econn_unlock(econn);
 	local_bh_disable();

@@ -279,7 +279,7 @@ int mroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /* Moves to @ring what the process hasn't consumed. Return: -EINVAL if that is more than @cqe. */
-static int mroce_cq_switch(struct mroce_cq *cq, struct mroce_ring *ring, u32 cqe)
+VISIBLE_FOR_KUNIT int mroce_cq_switch(struct mroce_cq *cq, struct mroce_ring *ring, u32 cqe)
 {
 	struct mroce_ring old = cq->ring;
 	u32 consumer, i;

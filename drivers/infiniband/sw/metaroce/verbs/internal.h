@@ -6,6 +6,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../compat/rdma.h"
+#include "../kunit/visible.h"
 #include "verbs.h"
 
 #undef pr_fmt

@@ -37,8 +37,8 @@ static bool mroce_qp_attr_in_range(const struct ib_qp_attr *attr, int mask)
 		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31));
 }
 
-static int mroce_qp_attr_check(struct mroce_qp *qp, const struct ib_qp_attr *attr, int mask,
-			       enum ib_qp_state cur, enum ib_qp_state next)
+VISIBLE_FOR_KUNIT int mroce_qp_attr_check(struct mroce_qp *qp, const struct ib_qp_attr *attr,
+					  int mask, enum ib_qp_state cur, enum ib_qp_state next)
 {
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & MROCE_QP_UNSUPPORTED)
 		return -EOPNOTSUPP;
