@@ -6,7 +6,8 @@
 #
 # A table is TABLE.sh beside this file. On the host it is sourced and names its cells; in
 # a guest it measures one. Cells are cached in $BUILD/curves by a hash of what they depend on, so
-# a run that was stopped goes on where it was. A cell prints `metric ID VALUE` lines.
+# a run that was stopped goes on where it was. A cell prints `metric ID VALUE` lines, and
+# `point CURVE X Y` lines for a plot.
 set -euo pipefail
 . "$(dirname "$0")/../lab/env.sh"
 here=$ROOT/selftests/curves
@@ -27,7 +28,7 @@ cell() {
 	local table=$1 name file start=$SECONDS
 	shift
 	name=$(tr ' /' '__' <<<"$table $*")
-	file=$cache/$name.$sources-$(cksum <"$here/$table.sh" | cut -d' ' -f1)
+	file=$cache/$name.$sources-$(cat "$here/lib.sh" "$here/$table.sh" | cksum | cut -d' ' -f1)
 	if [ ! -s "$file" ]; then
 		say "$table $* ..."
 		if ! "$vt/run.sh" --mem "${cell_mem:-2048}" --timeout 1800 "$here/$table.sh" "$@" \
@@ -40,13 +41,13 @@ cell() {
 		mv "$file.new" "$file"
 		say "$table $*: $((SECONDS - start)) s"
 	fi
-	grep '^metric ' "$file"
+	grep -E '^(metric|point) ' "$file"
 }
 
 tables=("$@")
 if [ ${#tables[@]} = 0 ]; then
 	for f in "$here"/*.sh; do
-		[ "$f" = "$here/run.sh" ] || tables+=("$(basename "$f" .sh)")
+		case ${f##*/} in run.sh | lib.sh | smoke.sh) ;; *) tables+=("$(basename "$f" .sh)") ;; esac
 	done
 fi
 
@@ -69,7 +70,7 @@ for table in "${tables[@]}"; do
 	: >"$cache/$table.metrics"
 	# shellcheck disable=SC1090
 	(. "$here/$table.sh" && table_cells) >"$cache/$table.metrics"
-	cat "$cache/$table.metrics" >>"$metrics.new"
+	grep '^metric ' "$cache/$table.metrics" >>"$metrics.new"
 	# shellcheck disable=SC1090
 	(. "$here/$table.sh" && table_report "$cache/$table.metrics" "$results") >>"$cache/curves.md"
 done
