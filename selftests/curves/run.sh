@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # run.sh [TABLE...]: measures the tables (default: all) in the virtual-time laboratory and
-# writes Documentation/results/curves.md, curves.json and a plot for each.
+# writes Documentation/results/curves.md, curves.json and plots. Fails when a figure is worse
+# than the one in curves-golden.json by more than that file tolerates.
 #
 # A table is TABLE.sh beside this file. On the host it is sourced and names its cells; in
 # a guest it measures one. Cells are cached in $BUILD/curves by a hash of what they depend on, so
@@ -44,40 +45,49 @@ cell() {
 	grep -E '^(metric|point) ' "$file"
 }
 
+order=(clean loss burstloss tail distance reorder qps incast noecn memory)
 tables=("$@")
-if [ ${#tables[@]} = 0 ]; then
-	for f in "$here"/*.sh; do
-		case ${f##*/} in run.sh | lib.sh | smoke.sh) ;; *) tables+=("$(basename "$f" .sh)") ;; esac
-	done
-fi
+[ $# -gt 0 ] || tables=("${order[@]}")
 
 commit=$(git -C "$ROOT" rev-parse --short=12 HEAD)
 git -C "$ROOT" diff --quiet HEAD -- . ':!Documentation/results' || commit+=-dirty
 kernel=$("$vt/kernel.sh")
 release=$(cat "$kernel/include/config/kernel.release")
-metrics=$cache/metrics
-: >"$metrics.new"
-{
-	echo "<!-- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause -->"
-	echo "# Curves"
-	echo
-	echo "Measured by \`make curves\` on $(date -u +%Y-%m-%d), commit $commit, User-Mode Linux $release in virtual time:"
-	echo "the real driver on processors that are infinitely fast, so that what is missing to the line is the protocol's."
-	echo "Loss hits packets (segmentation is off where they leave a host), in both directions, one hop behind the line's rate."
-	echo "Goodput is payload. netem's losses come from no seed: figures with loss differ by some tenths between runs."
-} >"$cache/curves.md"
+today=$(date -u +%Y-%m-%d)
 for table in "${tables[@]}"; do
-	: >"$cache/$table.metrics"
 	# shellcheck disable=SC1090
-	(. "$here/$table.sh" && table_cells) >"$cache/$table.metrics"
-	grep '^metric ' "$cache/$table.metrics" >>"$metrics.new"
-	# shellcheck disable=SC1090
-	(. "$here/$table.sh" && table_report "$cache/$table.metrics" "$results") >>"$cache/curves.md"
+	(. "$here/$table.sh" && table_cells) >"$cache/$table.new"
+	mv "$cache/$table.new" "$cache/$table.metrics"
+	echo "$commit $today" >"$cache/$table.when"
 done
-mv "$metrics.new" "$metrics"
-cp "$cache/curves.md" "$results/curves.md"
-sed 's/^metric \(.*\) \(.*\)$/{"\1": \2}/' "$metrics" | jq -s --arg commit "$commit" --arg kernel "$release" \
-	--arg date "$(date -u +%Y-%m-%d)" \
-	'{about: {commit: $commit, kernel: ("um " + $kernel), date: $date, command: "make curves"}, metrics: add}' \
-	>"$results/curves.json"
+
+# All tables that were ever measured, each with its commit.
+known=()
+for table in "${order[@]}"; do
+	[ ! -s "$cache/$table.when" ] || known+=("$table")
+done
+{
+	cat <<-END
+		<!-- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause -->
+		# Curves
+
+		Measured by \`make curves\` in User-Mode Linux $release in virtual time: the real driver on processors that are infinitely
+		fast, so that what is missing to the line is the protocol's. Loss hits packets (segmentation is off where they leave a host), in
+		both directions, one hop behind the line's rate. Goodput is payload. netem's losses come from no seed: figures with loss
+		differ by some tenths between runs. \`curves.json\` says at which commit each table was measured.
+	END
+	for table in "${known[@]}"; do
+		# shellcheck disable=SC1090
+		(. "$here/$table.sh" && table_report "$cache/$table.metrics" "$results")
+	done
+} >"$results/curves.md"
+for table in "${known[@]}"; do
+	sed -n "s/^metric \(.*\) \(.*\)$/{\"metrics\": {\"\1\": \2}}/p" "$cache/$table.metrics"
+	read -r at when <"$cache/$table.when"
+	echo "{\"tables\": {\"$table\": {\"commit\": \"$at\", \"date\": \"$when\"}}}"
+done | jq -s --arg kernel "$release" '{about: {kernel: ("um " + $kernel), command: "make curves", tables: map(.tables // {}) | add},
+	metrics: map(.metrics // {}) | add}' >"$results/curves.json"
 say "written: Documentation/results/curves.md, curves.json and plots"
+
+# Only what was measured now is compared.
+for table in "${tables[@]}"; do cat "$cache/$table.metrics"; done | "$here/compare.sh" >&2
