@@ -49,7 +49,7 @@ together() {
 shares() {
 	jq -r -s --arg id "$1" --argjson w "$2" '
 		(.[0].seconds / .[0].interval + 0.5 | floor) as $k |
-		map([.bytes_per_interval[range($k)] // 0]) as $flows |
+		map([range($k) as $i | .bytes_per_interval[$i] // 0]) as $flows |
 		($flows | map(.[$k / 2 | floor:] | add)) as $half |
 		($half | add * 8) as $bits |
 		([first(range($k - $w) | select(. as $t | $flows | map(.[$t:$t + $w] | add) |

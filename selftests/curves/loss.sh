@@ -78,7 +78,7 @@ plot() {
 measure() {
 	local rtt=$1 name warm=0.05 secs=0.25 clean='' loss bps
 	name=rtt$(rtt_name "$rtt")
-	case $rtt in 1000) warm=0.2 secs=0.4 ;; 10000) warm=1 secs=1 ;; esac
+	case $rtt in 1000) warm=0.1 secs=0.3 ;; 10000) warm=0.6 secs=0.5 ;; esac
 	vt_load && vt_fabric 10gbit "$rtt" 1500 || exit
 	vt_links || exit
 	for loss in $losses; do
