@@ -85,7 +85,7 @@ measure() {
 	vt_load && fabric "$n" "$queue" && mroce_link b mb eth0 && wait_for 10 gid_index b mb 10.0.1.2 || exit
 	for ((i = 1; i <= n; i++)); do
 		mroce_link h$i m$i eth0 && wait_for 10 gid_index h$i m$i "$(addr h$i eth0)" || exit
-		ends+=(b:mb:eth0 h$i:m$i:eth0)
+		ends+=(b:mb:eth0 "h$i:m$i:eth0")
 	done
 	together 0.02 "$(jq -n "[20, $n * 1.2] | max")" "${ends[@]}" -- --size 1408 --depth 2048 --memory 4M || exit
 	shares "$id" 20 || exit

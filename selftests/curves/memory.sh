@@ -59,7 +59,7 @@ held() {
 	local pairs=$1 qps=$2 i d ends=() n
 	for ((i = 0; i < 8; i++)); do
 		d=$((i % pairs + 1))
-		ends+=(b:n$d:eth$d a:m$d:eth$d)
+		ends+=("b:n$d:eth$d" "a:m$d:eth$d")
 	done
 	together 0.01 1000 "${ends[@]}" -- --size 1K --qps "$qps" --depth 1 --memory 64K &
 	n=$!
