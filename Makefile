@@ -22,7 +22,7 @@ LIBDIR  ?= $(PREFIX)/lib/$(MULTIARCH)
 module   = $(BUILD)/module/$(notdir $(patsubst %/build,%,$(realpath $(KDIR))))/drivers/infiniband/sw/metaroce/metaroce.ko
 
 .PHONY: all modules provider tools user install uninstall demo check check-unit \
-	check-lab check-long kunit curves lint fetch-kernels shell clean help
+	check-lab check-long kunit curves curves-smoke lint fetch-kernels shell clean help
 .DEFAULT_GOAL := all
 
 all: modules user ## Build everything (the default)
@@ -110,6 +110,11 @@ curves: ## Exact figures in virtual time, with plots, in Documentation/results (
 	$(call need,curves)
 	@scripts/user.sh build >/dev/null
 	@selftests/curves/run.sh $(TABLES)
+
+curves-smoke: ## Some of the figures, in two minutes, against Documentation/results/curves-golden.json
+	$(call need,curves)
+	@scripts/user.sh build >/dev/null
+	@selftests/curves/smoke.sh
 
 lint: ## Linters: W=1, sparse, checkpatch, clang-tidy, shellcheck, own rules
 	$(call need,lint)

@@ -280,6 +280,7 @@ struct mroce_path {
 	u8 way;
 	u8 state;
 	u8 probes;		/* in a row without an answer */
+	u8 tail_probes;		/* early ones, before those */
 	u8 reo_steps;		/* reordering tolerance in quarters of srtt */
 	bool slow_start;
 	bool want_probe;	/* a NOP is due */

@@ -6,6 +6,7 @@
 # wants a load generator of ours before it can stand beside.)
 #
 # In a guest: loss.sh RTT_US
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 losses="0 0.1 1 2 5 10"
 rtts="20 1000 10000"
@@ -16,8 +17,6 @@ table_cells() {
 	local rtt
 	for rtt in $rtts; do cell loss "$rtt"; done
 }
-
-value() { awk -v id="$1" '$2 == id { print $3 }' "$2"; }
 
 table_report() { # METRICS RESULTS
 	local rtt loss head rule row
@@ -79,22 +78,17 @@ plot() {
 measure() {
 	local rtt=$1 name warm=0.05 secs=0.25 clean='' loss bps
 	name=rtt$(rtt_name "$rtt")
-	case $rtt in 1000) warm=0.2 secs=0.4 ;; 10000) warm=1 secs=1 ;; esac
+	case $rtt in 1000) warm=0.1 secs=0.3 ;; 10000) warm=0.6 secs=0.5 ;; esac
 	vt_load && vt_fabric 10gbit "$rtt" 1500 || exit
 	vt_links || exit
 	for loss in $losses; do
 		vt_loss loss "$loss%" || exit
-		bps=$(vt_bench ma mb --warmup "$warm" --seconds "$secs" --depth 256 --memory 256M --timeout 18 |
-			jq -e .goodput_bps) || { echo "loss $loss: failed"; exit 1; }
+		bps=$(goodput --warmup "$warm" --seconds "$secs" --depth 256 --memory 256M) ||
+			{ echo "loss $loss: failed"; exit 1; }
 		: "${clean:=$bps}"
-		awk -v id="gbps.loss$loss.$name" -v v="$bps" 'BEGIN { printf "metric %s %.3f\n", id, v / 1e9 }'
-		[ "$loss" = 0 ] || awk -v id="loss.$loss.$name.pct_of_clean" -v v="$bps" -v c="$clean" \
-			'BEGIN { printf "metric %s %.2f\n", id, 100 * v / c }'
+		metric "gbps.loss$loss.$name" "$(jq -n "$bps / 1e9")" %.3f
+		[ "$loss" = 0 ] || metric "loss.$loss.$name.pct_of_clean" "$(percent "$bps" "$clean")"
 	done
 }
 
-if [ -n "${LAB_VT:-}" ]; then
-	. "$LAB_DIR/guest.sh"
-	. "$LAB_DIR/vt/fabric.sh"
-	measure "$@"
-fi
+! in_guest || measure "$@"

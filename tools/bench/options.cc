@@ -77,6 +77,8 @@ bool ParseOptions(int argc, char** argv, Options* o) {
   app.add_option("--messages", o->messages, "measure so many messages instead");
   app.add_option("--interval", o->interval, "seconds between readings of the rate (in the JSON)")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--at", o->at, "begin when the monotonic clock shows so many seconds")
+      ->check(CLI::Range(0.0, 1e12));
   app.add_flag("-j,--json", o->json, "the result as JSON");
   try {
     app.parse(argc, argv);

@@ -32,6 +32,7 @@ struct Options {
   double seconds = 1;
   uint64_t messages = 0;    // instead of seconds, 0: by time
   double interval = 0;      // seconds between readings of the rate, 0: none
+  double at = 0;            // seconds of the monotonic clock at which to begin, 0: at once
   bool json = false;
 };
 

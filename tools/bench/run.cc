@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <thread>
 #include <vector>
 
 namespace mroce::bench {
@@ -20,9 +21,11 @@ class Requester {
   Requester(const Options& o, Flow& flow) : o_(o), flow_(flow), posted_(o.qps) {}
 
   Result Run() {
+    const auto at = Clock::time_point(std::chrono::duration_cast<Clock::duration>(Seconds(o_.at)));
+    std::this_thread::sleep_until(at);
+    begin_ = std::max(at, Clock::now()) + std::chrono::duration_cast<Clock::duration>(Seconds(o_.warmup));
     for (uint32_t i = 0; i < o_.qps; i++)
       for (uint32_t n = 0; n < o_.depth; n++) Post(i);
-    begin_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(o_.warmup));
     while (!done_) {
       flow_.Wait(kLookMs);
       while (!done_ && Take()) {

@@ -20,6 +20,8 @@
 #define SUSPECT_PROBES		2
 #define FAILED_PROBES		3
 #define MAX_BACKOFF		7
+#define TAIL_PROBES		2
+#define TAIL_FLOOR_PART		16
 #define MAX_PAUSE		(200 * MROCE_NSEC_PER_MSEC)
 #define REO_MAX_STEPS		8	/* tolerance of two round-trip times */
 #define REO_LIFE_RTTS		64
@@ -173,10 +175,29 @@ static u64 loss_deadline(const struct mroce_path *p, const struct mroce_txrec *r
 	return r->sent_at + usec(p->srtt_us) + reo_window(p);
 }
 
-/* When the tail is probed. */
+/* Nothing is left to be sent that could show a gap. */
+static bool nothing_follows(const struct mroce_conn *c, const struct mroce_path *p)
+{
+	return p->tail_probes < TAIL_PROBES && c->resend == MROCE_NONE && list_empty(&c->active);
+}
+
+/*
+ * When silence is answered. Whoever waits for a message waits for its tail, so the first probes
+ * of a tail go when an acknowledgment is late: after the last packet, or, once they come, after
+ * the one before. One too many costs a packet. Those that follow make the path suspect, which
+ * costs the path, and a host may be late by the floor. MR-6.2-01, MR-6.2-05
+ */
 static u64 tail_at(const struct mroce_conn *c, const struct mroce_path *p)
 {
-	return max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
+	u64 late;
+
+	if (!nothing_follows(c, p))
+		return max_t(u64, p->last_sent, p->ack_at) + probe_pause(c, p);
+	late = usec(max_t(u32, 2 * p->rttvar_us, p->srtt_us / 2));
+	late = max_t(u64, late, c->cfg.probe_floor / TAIL_FLOOR_PART) + c->cfg.ack_delay_max;
+	if (p->ack_at > p->last_sent)
+		return p->ack_at + late;
+	return p->last_sent + usec(p->srtt_us + 2 * p->rttvar_us) + late;
 }
 
 static void arm(struct mroce_conn *c, struct mroce_path *p, bool silence)
@@ -325,6 +346,7 @@ void mroce_path_acked(struct mroce_conn *c, const struct mroce_ack_path *a, u64 
 	n = take_arrived(c, p, a, &took_us, now);
 	if (n) {
 		p->probes = 0;
+		p->tail_probes = 0;
 		p->ack_at = now;
 		c->alive_at = now;
 		c->ways[p->way].ack_at = now;
@@ -438,12 +460,19 @@ void mroce_path_revive(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u
 
 static void probe(struct mroce_conn *c, struct mroce_path *p, u64 now)
 {
+	bool tail = nothing_follows(c, p);
 	u32 cpn = p->head;
 
 	unlink(c, p, cpn, MROCE_NONE);
 	mroce_tx_queue(c, cpn);
 	mroce_cnt(c, MROCE_CNT_RETX_PROBE);
 	mroce_note_repair(c, cpn, MROCE_REPAIR_PROBE);
+	if (tail) {
+		/* armed again when it is sent */
+		p->tail_probes++;
+		p->probe_at = now + mroce_path_pto(c, p);
+		return;
+	}
 	if (p->probes < 255)
 		p->probes++;
 	if (p->probes >= SUSPECT_PROBES && p->state == MROCE_PATH_ACTIVE) {

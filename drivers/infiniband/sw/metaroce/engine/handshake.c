@@ -411,8 +411,13 @@ static struct mroce_econn *asked(struct mroce_net_port *np, u32 cid, const struc
 	return NULL;
 }
 
+/*
+ * A HELLO has come through: the tries begin again, the next one not before the answer to this one
+ * may be here. Else a long way would look like one that swallows large packets.
+ */
 static void rx_challenge(struct mroce_econn *econn, const struct mroce_hello *m)
 {
+	u64 now = mroce_now(), took;
 	bool again;
 
 	spin_lock(&econn->lock);
@@ -423,8 +428,15 @@ static void rx_challenge(struct mroce_econn *econn, const struct mroce_hello *m)
 		econn->peer_device_id = m->device_id;
 		econn->peer_epoch = m->epoch;
 	}
-	if (again)
-		econn->hs_sent_at = mroce_now();
+	if (again) {
+		took = now - econn->hs_sent_at;
+		econn->hs_sent_at = now;
+		econn->hs_tries = 1;
+		if (econn->conn.state == MROCE_CONN_CONNECTING) {
+			econn->hs_at = now + clamp_t(u64, 2 * took, HELLO_FIRST, HELLO_MAX);
+			mroce_econn_arm(econn, now);
+		}
+	}
 	spin_unlock(&econn->lock);
 	if (again)
 		send_hello(econn);
