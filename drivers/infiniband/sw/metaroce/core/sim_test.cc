@@ -179,42 +179,27 @@ static void op_way_silent(mroce_conn *c, u8 way)
 	side_of(c)->silent.push_back(way);
 }
 
-static void op_conn_event(mroce_conn *c) { side_of(c)->conn_events++; }
-
-static void op_path_event(mroce_conn *c, const mroce_path *p, u8 old)
+static mroce_core_ops make_ops()
 {
-	EXPECT_NE(p->state, old);
-	side_of(c)->paths_failed += p->state == MROCE_PATH_FAILED;
+	mroce_core_ops ops{};
+
+	ops.rq_posted = op_rq_posted;
+	ops.hold = op_hold;
+	ops.unhold = op_unhold;
+	ops.received = op_received;
+	ops.check = op_check;
+	ops.atomic = op_atomic;
+	ops.completed = op_completed;
+	ops.failed = op_failed;
+	ops.grow = op_grow;
+	ops.way_silent = op_way_silent;
+	ops.find_stream = op_find_stream;
+	ops.by_handle = op_by_handle;
+	watch(&ops);
+	return ops;
 }
 
-static void op_stream_event(mroce_stream *s, u8 old) { EXPECT_NE(s->state, old); }
-
-static void op_repair(mroce_conn *c, const mroce_txrec *, enum mroce_repair why)
-{
-	side_of(c)->repairs[why]++;
-}
-
-static void op_refused(mroce_conn *c, const mroce_rxpkt *, u8) { side_of(c)->refusals++; }
-
-static const mroce_core_ops kOps = {
-	.rq_posted = op_rq_posted,
-	.hold = op_hold,
-	.unhold = op_unhold,
-	.received = op_received,
-	.check = op_check,
-	.atomic = op_atomic,
-	.completed = op_completed,
-	.failed = op_failed,
-	.grow = op_grow,
-	.way_silent = op_way_silent,
-	.find_stream = op_find_stream,
-	.by_handle = op_by_handle,
-	.conn_event = op_conn_event,
-	.path_event = op_path_event,
-	.stream_event = op_stream_event,
-	.repair = op_repair,
-	.refused = op_refused,
-};
+static const mroce_core_ops kOps = make_ops();
 
 /* ----------------------------------------------------------------------- requests */
 

@@ -258,6 +258,9 @@ class World {
 	testing::ScopedTrace trace_;
 };
 
+/* Fills in the ops for watchers: watch_test.cc. */
+void watch(mroce_core_ops *ops);
+
 /* Lists, counts and pools of a connection agree with each other. */
 void check_invariants(const Side &s);
 
