@@ -8,7 +8,7 @@
 #   lint     scripts/lint.sh
 #   modules  the module builds without warnings for each of $KERNELS
 #   user     programs and provider build
-#   vt       in User-Mode Linux: the KUnit suites
+#   vt       in User-Mode Linux: the KUnit suites, a few figures in virtual time
 #   lab      selftests/suites/*.sh, each on each of $KERNELS
 #
 # $SUITES (names, without .sh) restricts the suites; LONG=yes adds the long ones,
@@ -47,7 +47,10 @@ stage_modules() {
 stage_user() { build "programs and provider" scripts/user.sh build; }
 
 # the first run builds the kernel: some minutes
-stage_vt() { tap_run kunit 1500 selftests/kunit.sh; }
+stage_vt() {
+	tap_run kunit 1500 selftests/kunit.sh
+	tap_run curves-smoke 900 selftests/curves/smoke.sh
+}
 
 # wanted SUITE KERNEL: whether this suite is to run there
 wanted() {

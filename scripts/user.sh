@@ -15,10 +15,13 @@ configure() { # FOLDER OPTION...
 		{ cat "$out/configure.log" >&2; return 1; }
 }
 
+# folder CONFIGURATION: the optimised tests are built where the programs are, from the same objects
+folder() { [ "$1" = release ] && echo user || echo "test-$1"; }
+
 # run_gtest CONFIGURATION NAME PROGRAM...: one result per test, also if the
 # program dies in the middle of one
 run_gtest() {
-	local pre="$1 $2" log=$BUILD/test-$1/$2.log rc=0
+	local pre="$1 $2" log=$BUILD/$(folder "$1")/$2.log rc=0
 	shift 2
 	"$@" --gtest_color=no >"$log" 2>&1 </dev/null || rc=$?
 	awk -v pre="$pre" -v rc="$rc" '
@@ -46,7 +49,7 @@ run_gtest() {
 
 # run_other CONFIGURATION NAME PROGRAM...: a test that is just an exit status
 run_other() {
-	local pre="$1 $2" log=$BUILD/test-$1/$2.log rc=0
+	local pre="$1 $2" log=$BUILD/$(folder "$1")/$2.log rc=0
 	shift 2
 	"$@" >"$log" 2>&1 </dev/null || rc=$?
 	if [ $rc = 0 ]; then
@@ -69,26 +72,27 @@ run_ctest() {
 		else
 			run_other "$1" "$name" "${words[@]}"
 		fi
-	done < <(ctest --test-dir "$BUILD/test-$1" -N -V | awk '
+	done < <(ctest --test-dir "$BUILD/$(folder "$1")" -N -V | awk '
 		sub(/^[0-9]+: Test command: /, "") { command = $0 }
 		sub(/^ *Test +#[0-9]+: /, "") { print $0 "|" command }')
 }
 
 tests() {
-	local conf log
+	local conf dir log
 	for conf in asan release; do
-		log=$BUILD/test-$conf/build.log
-		if ! configure "test-$conf" -DMROCE_TESTS=ON \
+		dir=$(folder $conf)
+		log=$BUILD/$dir/build.log
+		if ! configure "$dir" -DMROCE_TESTS=ON \
 			-DMROCE_SANITIZE="$([ $conf = asan ] && echo ON || echo OFF)" \
-			-DCMAKE_BUILD_TYPE="$([ $conf = asan ] && echo Debug || echo Release)" ||
-		   ! cmake --build "$BUILD/test-$conf" -j"$JOBS" --target mroce_tests >"$log" 2>&1; then
+			-DCMAKE_BUILD_TYPE="$([ $conf = asan ] && echo Debug || echo RelWithDebInfo)" ||
+		   ! cmake --build "$BUILD/$dir" -j"$JOBS" --target mroce_tests >"$log" 2>&1; then
 			echo "not ok - $conf: the unit tests build"
 			[ ! -e "$log" ] || grep -E -A5 'error|Error' "$log" | head -60 | sed 's/^/# | /'
 			continue
 		fi
-		run_ctest $conf >"$BUILD/test-$conf/tap"
-		cat "$BUILD/test-$conf/tap"
-		[ -s "$BUILD/test-$conf/tap" ] || echo "not ok - $conf: there are unit tests"
+		run_ctest $conf >"$BUILD/$dir/tap"
+		cat "$BUILD/$dir/tap"
+		[ -s "$BUILD/$dir/tap" ] || echo "not ok - $conf: there are unit tests"
 	done
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=200
+# LAB: timeout=200 check=6.12
 #
 # Two devices, one connection, whatever addresses of theirs programs meet by (MR-3.6-*): one
 # after the other, at once, from both sides at once; and what ends that.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=240
+# LAB: timeout=400 check=6.1
 #
 # Planes (MR-12.*): a device of several netdevs uses them all, and one that dies, comes back or is
 # taken away is noticed by no program; what is refused says why.
