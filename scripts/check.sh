@@ -8,7 +8,8 @@
 #   lint     scripts/lint.sh
 #   modules  the module builds without warnings for each of $KERNELS
 #   user     programs and provider build
-#   vt       in User-Mode Linux: the KUnit suites, a few figures in virtual time
+#   vt       in User-Mode Linux: the KUnit suites, a few figures in virtual time; not by
+#            default, for time: the kernel is built first
 #   lab      selftests/suites/*.sh, each on each of $KERNELS
 #
 # $SUITES (names, without .sh) restricts the suites; LONG=yes adds the long ones,
@@ -18,7 +19,7 @@ set -uo pipefail
 . "$ROOT/selftests/lab/tap.sh"
 cd "$ROOT" || exit
 
-stages=${*:-unit lint modules user vt lab}
+stages=${*:-unit lint modules user lab}
 logs=$BUILD/check
 mkdir -p "$logs"
 

@@ -406,7 +406,8 @@ static void reap_work(struct work_struct *work)
 	mroce_econn_put(econn);
 }
 
-static int new_cid(struct mroce_econn *econn, u32 *cid)
+/* Nobody finds the connection by it before xa_store(). */
+static int new_cid(u32 *cid)
 {
 	int err;
 
@@ -414,7 +415,7 @@ static int new_cid(struct mroce_econn *econn, u32 *cid)
 		*cid = get_random_u32();
 		if (!*cid)
 			continue;
-		err = xa_insert(&cids, *cid, econn, GFP_KERNEL);
+		err = xa_insert(&cids, *cid, NULL, GFP_KERNEL);
 	} while (!*cid || err == -EBUSY);
 	return err;
 }
@@ -486,7 +487,7 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	econn->ways[0].txq = mroce_txq_alloc(mroce_econn_wakeup, econn, MROCE_TXQ_LIMIT / 2);
 	if (!econn->ways[0].txq)
 		goto err_txmem;
-	err = new_cid(econn, &cid);
+	err = new_cid(&cid);
 	if (err)
 		goto err_txq;
 	mroce_cfg_default(&cfg);
@@ -494,6 +495,8 @@ struct mroce_econn *mroce_econn_create(struct mroce_dev *dev, const struct mroce
 	mroce_conn_init(&econn->conn, econn->mem, txmem, &mroce_engine_ops, &cfg, cid,
 			get_random_u64());
 	mroce_econn_set_mtu(econn, 1280);
+	/* the slot is allocated: this can't fail */
+	xa_store(&cids, cid, econn, GFP_KERNEL);
 	spin_lock_bh(&dev->conns_lock);
 	dev->nconns++;
 	spin_unlock_bh(&dev->conns_lock);
