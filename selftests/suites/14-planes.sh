@@ -8,12 +8,13 @@
 #   a eth0 (ma) ======== eth0 (mb) b        10.0.1.0/24
 #     eth1 ------------- eth1               10.0.2.0/24
 #     eth2 ------------- eth2               10.0.3.0/24
+#     talk ------------- talk               10.0.4.0/24: metaroce-verify's TCP, which no plane may stop
 . "$LAB_DIR/guest.sh"
 . "$LAB_DIR/../lib-verbs.sh"
 need metaroce metaroce-verify
 mroce_load || skip_all "no module was built for $LAB_KERNEL"
 two_hosts || skip_all "no two hosts"
-link_add a eth1 b eth1 && link_add a eth2 b eth2 || skip_all "no more links"
+link_add a eth1 b eth1 && link_add a eth2 b eth2 && link_add a talk b talk || skip_all "no more links"
 
 planes() { # HOST: how many
 	on "$1" metaroce -j plane show dev "m$1" | jq length
@@ -59,7 +60,7 @@ _pair_port=$((_pair_port + 1))
 spawn b metaroce-verify -d mb --listen -p $_pair_port >"$scratch/server" 2>&1 </dev/null
 server=$pid
 wait_for 20 listens b $_pair_port "$server"
-spawn a metaroce-verify -d ma -p $_pair_port --bytes 100G --events 10.0.1.2 >"$scratch/client" 2>&1 </dev/null
+spawn a metaroce-verify -d ma -p $_pair_port --bytes 100G --events "$(addr b talk)" >"$scratch/client" 2>&1 </dev/null
 client=$pid
 goes_on() { kill -0 $client && kill -0 $server; }
 check "paths of both planes are active" wait_for 20 up 1
@@ -99,13 +100,12 @@ check "a plane's netdev is deleted" ip -n b link del eth2
 check "its paths are not used" wait_for 20 not_up 2
 check_eq "the peer has two planes left" "$(planes b)" 2
 check "no program has noticed" goes_on
-ip -n a link set eth0 mtu 1500
 kill $client $server 2>/dev/null
 wait $client $server 2>/dev/null
 for c in plane_up plane_down; do diag "ma $c $(counter ma $c)"; done
 check "contents afterwards" run_pair b a \
 	metaroce-verify -d mb --listen -p @PORT -- \
-	metaroce-verify -d ma -p @PORT --bytes 4M 10.0.1.2
+	metaroce-verify -d ma -p @PORT --bytes 4M "$(addr b talk)"
 
 # one side has one plane, the other two
 check "the peer's second is taken away" on b metaroce plane del mb netdev eth1
