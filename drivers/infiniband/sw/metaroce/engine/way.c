@@ -180,18 +180,19 @@ static void own_planes(struct mroce_econn *econn, struct own_plane *own)
 		own[0].info.up = false;
 	}
 	own[0].info.addr = econn->src;
-	own[0].info.ifindex = econn->dst.scope_id;
 }
 
 /*
  * The plane of the peer that our plane @way goes to: the one of its number, or, if that is not
- * there or does not answer, one of the others in turn.
+ * there or does not answer, one of the others in turn. The first one, whose route nobody bound to
+ * a netdev, does not stray: it would only use the wire of another.
  */
 static void choose(struct mroce_econn *econn, u8 way, struct mroce_peer_plane *to)
 {
 	const struct mroce_peer_planes *peer =
 		rcu_dereference_protected(econn->peer, lockdep_is_held(&econn->lock));
-	u32 i, first = 0, n = 0, live[MROCE_MAX_PLANES];
+	u32 i, first = 0, n = 0, turn, live[MROCE_MAX_PLANES];
+	bool home = false;
 
 	mroce_assert_conn(econn);
 	for (i = 0; peer && i < peer->count; i++) {
@@ -199,10 +200,12 @@ static void choose(struct mroce_econn *econn, u8 way, struct mroce_peer_plane *t
 			continue;
 		if (peer->plane[i].index <= way)
 			first = n;
+		home |= peer->plane[i].index == way;
 		live[n++] = i;
 	}
 	if (n) {
-		*to = peer->plane[live[(first + econn->ways[way].tries / PROBE_TURN) % n]];
+		turn = home && !way ? 0 : econn->ways[way].tries / PROBE_TURN;
+		*to = peer->plane[live[(first + turn) % n]];
 		return;
 	}
 	to->index = 0;
@@ -228,6 +231,7 @@ static void aim(struct mroce_econn *econn, u8 way, const struct own_plane *own,
 		const struct mroce_peer_plane *to)
 {
 	struct mroce_eway *w = &econn->ways[way];
+	int oif = way || to->index ? own->info.ifindex : econn->dst.scope_id;
 	struct mroce_addr dst = to->addr;
 	u64 now;
 
@@ -236,9 +240,9 @@ static void aim(struct mroce_econn *econn, u8 way, const struct own_plane *own,
 	mroce_econn_pump_claim(econn);
 	if (!w->txq)
 		w->txq = mroce_txq_alloc(mroce_econn_wakeup, econn, MROCE_TXQ_LIMIT / 2);
-	set_route(econn, &w->route, &own->info.addr, &dst, own->info.ifindex);
+	set_route(econn, &w->route, &own->info.addr, &dst, oif);
 	spin_lock_bh(&econn->ack_lock);
-	set_route(econn, &w->small, &own->info.addr, &dst, own->info.ifindex);
+	set_route(econn, &w->small, &own->info.addr, &dst, oif);
 	spin_unlock_bh(&econn->ack_lock);
 	spin_lock_bh(&econn->lock);
 	now = mroce_now();
@@ -275,9 +279,12 @@ static void settle_way(struct mroce_econn *econn, u8 way, const struct own_plane
 		spin_unlock_bh(&econn->lock);
 		return;
 	}
-	if (w->state == MROCE_EWAY_UP && (!own->info.up || !same_ip(&w->src, &own->info.addr)))
-		take_down(econn, way, now);
 	choose(econn, way, &to);
+	/* back to the plane of its number, when that is there again */
+	if (w->state == MROCE_EWAY_UP &&
+	    (!own->info.up || !same_ip(&w->src, &own->info.addr) ||
+	     (to.index == way && w->peer_plane != way)))
+		take_down(econn, way, now);
 	stays = w->state == MROCE_EWAY_UP ||
 		(w->state == MROCE_EWAY_ASKING && same_ip(&w->dst, &to.addr) &&
 		 same_ip(&w->src, &own->info.addr));
@@ -489,7 +496,7 @@ static struct mroce_peer_planes *read_planes(struct mroce_econn *econn,
 	return peer;
 }
 
-/* Ways to planes that the peer says are down, or that it has no more. */
+/* Ways to planes that the peer says are down, or that it has no more; others begin anew. */
 static void peer_planes_down(struct mroce_econn *econn, const struct mroce_peer_planes *peer,
 			     u64 now)
 {
@@ -499,6 +506,8 @@ static void peer_planes_down(struct mroce_econn *econn, const struct mroce_peer_
 		struct mroce_eway *w = &econn->ways[i];
 		bool there = false;
 
+		if (w->state == MROCE_EWAY_ASKING)
+			w->tries = 0;
 		if (w->state != MROCE_EWAY_UP)
 			continue;
 		for (k = 0; k < peer->count; k++)
