@@ -21,7 +21,8 @@ folder() { [ "$1" = release ] && echo user || echo "test-$1"; }
 # run_gtest CONFIGURATION NAME PROGRAM...: one result per test, also if the
 # program dies in the middle of one
 run_gtest() {
-	local pre="$1 $2" log=$BUILD/$(folder "$1")/$2.log rc=0
+	local pre="$1 $2" log rc=0
+	log=$BUILD/$(folder "$1")/$2.log
 	shift 2
 	"$@" --gtest_color=no >"$log" 2>&1 </dev/null || rc=$?
 	awk -v pre="$pre" -v rc="$rc" '
@@ -49,7 +50,8 @@ run_gtest() {
 
 # run_other CONFIGURATION NAME PROGRAM...: a test that is just an exit status
 run_other() {
-	local pre="$1 $2" log=$BUILD/$(folder "$1")/$2.log rc=0
+	local pre="$1 $2" log rc=0
+	log=$BUILD/$(folder "$1")/$2.log
 	shift 2
 	"$@" >"$log" 2>&1 </dev/null || rc=$?
 	if [ $rc = 0 ]; then

@@ -165,7 +165,8 @@ bool mroce_want_paths(struct mroce_conn *c, u64 now)
 {
 	u32 limit = min_t(u32, c->peer_paths, c->cfg.max_paths), total, want, n = c->npaths;
 
-	if (n >= limit || c->nactive + c->nfailed < n || c->bdp <= c->grown_bdp + c->grown_bdp / 8 ||
+	if (n >= limit || c->nactive + c->nfailed < n ||
+	    c->bdp <= c->grown_bdp + c->grown_bdp / 8 ||
 	    n * c->cfg.max_cwnd / 8 * 7 >= 2 * c->bdp)
 		return false;
 	total = all_wide(c);

@@ -79,7 +79,10 @@ void mroce_rx_claim_cpn(struct mroce_conn *c, u32 cpn, bool refused);
 
 /* One more path, in conn->paths where there is room. */
 void mroce_path_add(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now);
-/* Its packets go elsewhere. PROBING: reborn with another source port; FAILED: not before its way. */
+/*
+ * Its packets go elsewhere. PROBING: reborn with another source port; FAILED: not before its way
+ * is up again.
+ */
 void mroce_path_fail(struct mroce_conn *c, struct mroce_path *p, u8 state, u64 now);
 /* Its way is up again. */
 void mroce_path_revive(struct mroce_conn *c, struct mroce_path *p, u32 rtt_us, u64 now);

@@ -149,8 +149,8 @@ struct mroce_dev *mroce_dev_find(struct mroce_net_port *np, const struct mroce_a
 void mroce_dev_put(struct mroce_dev *dev);
 void mroce_addr_to_gid(const struct mroce_addr *addr, union ib_gid *gid);
 /*
- * A message that no way of a connection is meant for. @rt: on the stack, not refreshed; dropped when
- * this returns. BH disabled.
+ * A message that no way of a connection is meant for. @rt: on the stack, not refreshed; dropped
+ * when this returns. BH disabled.
  */
 void mroce_send_once(struct mroce_dev *dev, struct mroce_route *rt, const u8 *data,
 		     unsigned int len);

@@ -18,8 +18,8 @@
  * (spinlock, BH off; one datagram at a time takes a receive) is outside of the receive queue's.
  *
  * econn->ack_lock (spinlock, BH off) protects the routes of acknowledgments and other small
- * packets (ways[].small) and is held over the transmission of one of them. No other lock of ours but
- * a leaf is taken then.
+ * packets (ways[].small) and is held over the transmission of one of them. No other lock of ours
+ * but a leaf is taken then.
  *
  * What is done without a lock: building and sending bursts (one CPU at a time per connection:
  * econn->pumping), copying payload (any number of CPUs). What they refer to is pinned in the
