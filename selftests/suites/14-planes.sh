@@ -100,6 +100,7 @@ check "a plane's netdev is deleted" ip -n b link del eth2
 check "its paths are not used" wait_for 20 not_up 2
 check_eq "the peer has two planes left" "$(planes b)" 2
 check "no program has noticed" goes_on
+goes_on || { show_ends client "$scratch/client"; show_ends server "$scratch/server"; }
 kill $client $server 2>/dev/null
 wait $client $server 2>/dev/null
 for c in plane_up plane_down; do diag "ma $c $(counter ma $c)"; done

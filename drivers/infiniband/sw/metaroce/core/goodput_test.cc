@@ -148,7 +148,7 @@ std::vector<u64> latencies(Cfg cfg, u32 messages)
 /* MR-6.2-05: what random loss adds to a message, with the floor that a driver has. */
 TEST(goodput, tail)
 {
-	constexpr u32 n = 5000;
+	constexpr u32 n = 2500;
 	Cfg c = line(0);
 
 	c.check_every = 0;

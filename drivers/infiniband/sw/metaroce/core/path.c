@@ -406,6 +406,7 @@ void mroce_path_refused(struct mroce_conn *c, const struct mroce_ack_refused *r,
 		cpn = unlink(c, p, this, prev);
 		p->probes = 0;
 		p->ack_at = now;
+		c->ways[p->way].ack_at = now;
 		if (rec->stream)
 			mroce_stream_refuse(rec->stream, this, r->nak, r->delay_us, now);
 		else

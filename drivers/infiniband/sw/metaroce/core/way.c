@@ -28,6 +28,7 @@ u8 mroce_way_for_path(const struct mroce_conn *c)
 void mroce_ways_fill(struct mroce_conn *c, u64 now)
 {
 	u32 missing = 0, limit = min_t(u32, c->peer_paths, MROCE_MAX_PATHS);
+	u32 each = min_t(u32, c->cfg.paths, c->cfg.max_paths);
 	u8 i;
 
 	for (i = 0; i < MROCE_MAX_WAYS; i++) {
@@ -35,9 +36,9 @@ void mroce_ways_fill(struct mroce_conn *c, u64 now)
 
 		if (!(c->ways_up & bit(i)))
 			continue;
-		while (w->npaths < c->cfg.paths && c->npaths < min_t(u32, c->max_paths, limit))
+		while (w->npaths < each && c->npaths < min_t(u32, c->max_paths, limit))
 			mroce_path_add(c, i, max_t(u32, w->base_us, 1), now);
-		missing += c->cfg.paths - min_t(u32, w->npaths, c->cfg.paths);
+		missing += each - min_t(u32, w->npaths, each);
 	}
 	missing = min_t(u32, missing, limit - c->npaths);
 	c->ways_short = missing;
@@ -64,6 +65,28 @@ void mroce_conn_way_up(struct mroce_conn *c, u8 way, u32 rtt_us, u64 now)
 	mroce_ways_fill(c, now);
 }
 
+/* Ways without any path: there was no room for theirs. They get those of the way that failed. */
+static void take_over(struct mroce_conn *c, u8 way, u64 now)
+{
+	u8 other = mroce_way_for_path(c), i;
+	u32 k;
+
+	for (i = 0; i < MROCE_MAX_WAYS; i++)
+		if (c->ways_up & bit(i) && c->ways[i].npaths)
+			return;
+	for (k = 0; k < c->npaths; k++) {
+		struct mroce_path *p = &c->paths[k];
+
+		if (p->way != way)
+			continue;
+		/* nothing is in flight on it, and its source port is new */
+		c->ways[way].npaths--;
+		p->way = other;
+		c->ways[other].npaths++;
+		mroce_path_revive(c, p, c->ways[other].base_us, now);
+	}
+}
+
 bool mroce_conn_way_down(struct mroce_conn *c, u8 way, u64 now)
 {
 	u32 i;
@@ -75,6 +98,7 @@ bool mroce_conn_way_down(struct mroce_conn *c, u8 way, u64 now)
 	for (i = 0; i < c->npaths; i++)
 		if (c->paths[i].way == way)
 			mroce_path_fail(c, &c->paths[i], MROCE_PATH_FAILED, now);
+	take_over(c, way, now);
 	return true;
 }
 

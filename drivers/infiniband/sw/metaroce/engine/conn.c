@@ -225,6 +225,7 @@ void mroce_econn_wakeup(void *arg)
 void mroce_econn_set_mtu(struct mroce_econn *econn, u16 mtu)
 {
 	mtu = clamp_t(u16, mtu, econn->dst.family == MROCE_AF_INET6 ? 1280 : 576, MROCE_MAX_MTU);
+	econn->mtu = mtu;
 	mroce_cfg_mtu(&econn->conn.cfg, mtu, econn->dst.family == MROCE_AF_INET6);
 }
 

@@ -242,11 +242,12 @@ static bool raise(struct mroce_econn *econn, const struct mroce_hello *m, u16 mt
 		mroce_econn_set_mtu(econn, mtu);
 		mroce_conn_peer_limits(&econn->conn, m->window, m->max_paths);
 		mroce_conn_up(&econn->conn, m->scid, rtt_us, mroce_now());
+		mroce_ways_start(econn, mroce_now());
 	}
 	mroce_econn_unlock(econn);
 	mroce_notify_flush(&notify);
 	if (up) {
-		mroce_ways_start(econn);
+		mroce_ways_changed(econn);
 		mroce_join_wake(econn);
 	}
 	return up;
@@ -449,7 +450,8 @@ static void rx_welcome(struct mroce_econn *econn, const struct mroce_hello *m)
 
 	if (!m->scid || !econn->hs_tries)
 		return;
-	if (m->scid == READ_ONCE(econn->hs_join)) {
+	if (m->scid == READ_ONCE(econn->hs_join) &&
+	    READ_ONCE(econn->conn.state) == MROCE_CONN_CONNECTING) {
 		mroce_join_welcomed(econn, m);
 		return;
 	}

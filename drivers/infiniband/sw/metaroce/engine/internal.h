@@ -19,6 +19,7 @@
 #define MROCE_UNUSED_CONNS	256		/* connections of a device that only peers want */
 enum mroce_eway_state {
 	MROCE_EWAY_NONE,		/* we, or the peer, have no such plane */
+	MROCE_EWAY_AIMING,		/* is given new ends: no reply counts */
 	MROCE_EWAY_ASKING,		/* PROBE is sent now and then */
 	MROCE_EWAY_UP,			/* the core may use it */
 };
@@ -35,7 +36,9 @@ struct mroce_eway {
 	/* under lock */
 	u8 state;			/* enum mroce_eway_state */
 	u8 peer_plane;
-	u8 tries;			/* probes in a row without an answer */
+	bool strayed;			/* not to the plane of its number, which does not answer */
+	int oif;			/* of its routes */
+	u32 tries;			/* probes in a row without an answer */
 	u8 flaps;			/* times in a row that it did not last */
 	u64 nonce;
 	u64 asked_at, ask_at;
@@ -94,6 +97,7 @@ struct mroce_econn {
 	struct mroce_peer_planes __rcu *peer;	/* NULL: it has one plane; written under lock */
 	struct mroce_planes said;	/* our PLANES; under lock; serial 0: none was sent */
 	u64 planes_at, planes_pause;	/* when it is repeated; MROCE_NEVER: it has arrived */
+	u16 mtu;			/* of its packets; under lock */
 	u64 ways_at;			/* no probe and no PLANES is due earlier; under lock */
 	struct work_struct ways_work;
 
@@ -246,7 +250,7 @@ int mroce_econn_send_by(struct mroce_econn *econn, u8 way, const void *data, uns
 /* way.c */
 void mroce_ways_init(struct mroce_econn *econn);
 void mroce_ways_exit(struct mroce_econn *econn);
-void mroce_ways_start(struct mroce_econn *econn);		/* the connection is up */
+void mroce_ways_start(struct mroce_econn *econn, u64 now);	/* @lock held: it comes up */
 void mroce_ways_changed(struct mroce_econn *econn);		/* any context */
 void mroce_ways_work(struct work_struct *work);
 void mroce_ways_timeout(struct mroce_econn *econn, u64 now);	/* no lock, BH off */

@@ -236,7 +236,9 @@ static struct ways_room look_at_ways(struct mroce_econn *econn, u64 now)
 	for (i = 0; up; i++, up >>= 1) {
 		struct mroce_eway *way = &econn->ways[i];
 
-		if (!(up & 1))
+		/* one that is being asked is up only because there is no other */
+		if (!(up & 1) || READ_ONCE(way->state) == MROCE_EWAY_ASKING ||
+		    READ_ONCE(way->state) == MROCE_EWAY_AIMING)
 			continue;
 		if (mroce_txq_bytes(way->txq) > MROCE_TXQ_LIMIT && mroce_txq_wait(way->txq)) {
 			room.full = true;

@@ -21,12 +21,14 @@
 #include "internal.h"
 
 #define PROBE_PAUSE	(80 * NSEC_PER_MSEC)
+#define PROBE_FIRST	(10 * NSEC_PER_MSEC)	/* the least between two */
 #define PROBE_IDLE	NSEC_PER_SEC		/* ... on a connection that nobody uses */
-#define PROBE_TURN	3			/* probes, then another plane of the peer */
+#define PROBE_TURN	4			/* three probes, then another plane of the peer */
 #define PLANES_FIRST	(20 * NSEC_PER_MSEC)
 #define PLANES_MAX	NSEC_PER_SEC
 #define LASTS		NSEC_PER_SEC		/* a way that went down before that flaps */
-#define MAX_FLAPS	6
+#define MAX_FLAPS	5
+#define CARRIES		(100 * NSEC_PER_MSEC)	/* without news from a way that it is relied on */
 
 static void set_route(struct mroce_econn *econn, struct mroce_route *rt,
 		      const struct mroce_addr *src, const struct mroce_addr *dst, int oif)
@@ -89,27 +91,32 @@ void mroce_ways_changed(struct mroce_econn *econn)
 		refcount_dec(&econn->refs);
 }
 
-void mroce_ways_start(struct mroce_econn *econn)
+void mroce_ways_start(struct mroce_econn *econn, u64 now)
 {
-	spin_lock_bh(&econn->lock);
+	mroce_assert_conn(econn);
 	econn->ways[0].state = MROCE_EWAY_UP;
-	econn->ways[0].since = mroce_now();
-	spin_unlock_bh(&econn->lock);
-	mroce_ways_changed(econn);
+	econn->ways[0].since = now;
+	econn->ways[0].oif = econn->dst.scope_id;
 }
 
 /* ------------------------------------------------------------------------ up and down */
 
-/* The core has it down already. */
+/* Whoever names addresses does not set how often they are probed. */
+static u64 ask_soon(const struct mroce_eway *w, u64 now)
+{
+	return w->asked_at ? max(now, w->asked_at + PROBE_FIRST) : now;
+}
+
+/* The core has it down already, or keeps it as its last one. */
 static void went_down(struct mroce_econn *econn, struct mroce_eway *w, u64 now)
 {
 	mroce_assert_conn(econn);
-	w->flaps = now - w->since < LASTS ? min(w->flaps + 1, MAX_FLAPS) : 0;
+	w->flaps = now < w->since + LASTS ? min(w->flaps + 1, MAX_FLAPS) : 0;
 	w->state = MROCE_EWAY_ASKING;
 	w->since = now;
 	w->tries = 0;
-	w->ask_at = now;
-	rearm(econn, now, now);
+	w->ask_at = ask_soon(w, now);
+	rearm(econn, w->ask_at, now);
 }
 
 /* Return: whether it was up, and others are. */
@@ -127,7 +134,9 @@ void mroce_ways_failed(struct mroce_econn *econn, u8 way, u64 now)
 	bool down;
 
 	spin_lock_bh(&econn->lock);
-	down = take_down(econn, way, now);
+	down = econn->ways[way].state == MROCE_EWAY_UP;
+	if (down && !take_down(econn, way, now))
+		went_down(econn, &econn->ways[way], now);
 	spin_unlock_bh(&econn->lock);
 	if (down)
 		mroce_ways_changed(econn);	/* tells the peer, if it is our plane */
@@ -139,25 +148,44 @@ void mroce_ways_silent(struct mroce_econn *econn, u8 way)
 	went_down(econn, &econn->ways[way], mroce_now());
 }
 
-/* One that flaps has to wait, longer each time. */
+/* Is there another one that packets go by? */
+static bool another_carries(const struct mroce_econn *econn, u8 way, u64 now)
+{
+	u8 i;
+
+	for (i = 0; i < MROCE_MAX_WAYS; i++)
+		if (i != way && econn->ways[i].state == MROCE_EWAY_UP &&
+		    econn->conn.ways[i].ack_at + CARRIES > now)
+			return true;
+	return false;
+}
+
+/* One that flaps has to wait, longer each time, unless it is needed. */
 static u64 held_until(const struct mroce_eway *w)
 {
-	return w->flaps > 1 ? w->since + (50 * NSEC_PER_MSEC << w->flaps) : 0;
+	return w->flaps > 1 ? w->since + ((u64)50 * NSEC_PER_MSEC << w->flaps) : 0;
 }
 
 static void answered(struct mroce_econn *econn, u8 way, u64 now)
 {
 	struct mroce_eway *w = &econn->ways[way];
-	u64 rtt = div_u64(now - w->asked_at, NSEC_PER_USEC);
+	u64 rtt = div_u64(now - min(now, w->asked_at), NSEC_PER_USEC);
+	u8 i;
 
 	mroce_assert_conn(econn);
-	if (now < held_until(w))
+	if (now < held_until(w) && another_carries(econn, way, now)) {
+		w->tries = 0;
 		return;
+	}
 	w->state = MROCE_EWAY_UP;
 	w->since = now;
 	w->tries = 0;
 	w->ask_at = MROCE_NEVER;
 	mroce_conn_way_up(&econn->conn, way, clamp_t(u64, rtt, 1, USEC_PER_SEC), now);
+	/* one that the core kept only because there was no other */
+	for (i = 0; i < MROCE_MAX_WAYS; i++)
+		if (i != way && econn->ways[i].state != MROCE_EWAY_UP)
+			mroce_conn_way_down(&econn->conn, i, now);
 }
 
 /* ------------------------------------------------------------------------ who goes where */
@@ -175,42 +203,43 @@ static void own_planes(struct mroce_econn *econn, struct own_plane *own)
 	for (i = 0; i < MROCE_MAX_PLANES; i++)
 		own[i].there = mroce_plane_info(econn->dev, i, &econn->src, &own[i].info);
 	/* whatever addresses its netdev has: this one the connection was opened with */
-	if (!own[0].there) {
-		own[0].there = true;
-		own[0].info.up = false;
-	}
+	own[0].there = true;
 	own[0].info.addr = econn->src;
 }
 
 /*
  * The plane of the peer that our plane @way goes to: the one of its number, or, if that is not
  * there or does not answer, one of the others in turn. The first one, whose route nobody bound to
- * a netdev, does not stray: it would only use the wire of another.
+ * a netdev, does not stray: it would only use the wire of another. Return: whether it strays.
  */
-static void choose(struct mroce_econn *econn, u8 way, struct mroce_peer_plane *to)
+static bool choose(struct mroce_econn *econn, u8 way, struct mroce_peer_plane *to)
 {
 	const struct mroce_peer_planes *peer =
 		rcu_dereference_protected(econn->peer, lockdep_is_held(&econn->lock));
-	u32 i, first = 0, n = 0, turn, live[MROCE_MAX_PLANES];
-	bool home = false;
+	u32 i, first = 0, n = 0, turn = econn->ways[way].tries / PROBE_TURN;
+	u32 live[MROCE_MAX_PLANES];
+	int best = -1;
 
 	mroce_assert_conn(econn);
 	for (i = 0; peer && i < peer->count; i++) {
 		if (!peer->plane[i].up)
 			continue;
-		if (peer->plane[i].index <= way)
+		if (peer->plane[i].index <= way && peer->plane[i].index > best) {
+			best = peer->plane[i].index;
 			first = n;
-		home |= peer->plane[i].index == way;
+		}
 		live[n++] = i;
 	}
-	if (n) {
-		turn = home && !way ? 0 : econn->ways[way].tries / PROBE_TURN;
-		*to = peer->plane[live[(first + turn) % n]];
-		return;
+	if (!n) {
+		to->index = 0;
+		to->up = true;
+		to->addr = econn->dst;
+		return false;
 	}
-	to->index = 0;
-	to->up = true;
-	to->addr = econn->dst;
+	if (best == way && !way)
+		turn = 0;
+	*to = peer->plane[live[(first + turn) % n]];
+	return best == way && to->index != way;
 }
 
 static bool same_ip(const struct mroce_addr *a, const struct mroce_addr *b)
@@ -226,12 +255,19 @@ static bool link_local(const struct mroce_addr *a)
 	       ipv6_addr_type((const struct in6_addr *)a->v6) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* Gives a way that is not up new ends. */
+/* Our netdev by which a way to @to leaves; 0: wherever routes lead. */
+static int way_oif(const struct mroce_econn *econn, u8 way, const struct own_plane *own,
+		   const struct mroce_peer_plane *to)
+{
+	return way || to->index ? own->info.ifindex : econn->dst.scope_id;
+}
+
+/* Gives a way that is AIMING new ends. */
 static void aim(struct mroce_econn *econn, u8 way, const struct own_plane *own,
 		const struct mroce_peer_plane *to)
 {
+	int oif = way_oif(econn, way, own, to);
 	struct mroce_eway *w = &econn->ways[way];
-	int oif = way || to->index ? own->info.ifindex : econn->dst.scope_id;
 	struct mroce_addr dst = to->addr;
 	u64 now;
 
@@ -248,17 +284,29 @@ static void aim(struct mroce_econn *econn, u8 way, const struct own_plane *own,
 	now = mroce_now();
 	w->src = own->info.addr;
 	w->dst = dst;
+	w->oif = oif;
 	w->peer_plane = to->index;
-	if (w->state == MROCE_EWAY_NONE)
-		w->since = now;
+	w->state = MROCE_EWAY_NONE;
 	if (w->txq && !econn->gone) {
 		w->state = MROCE_EWAY_ASKING;
-		w->ask_at = now;
+		w->ask_at = own->info.up ? ask_soon(w, now) : MROCE_NEVER;
 		WRITE_ONCE(econn->nways, max_t(u32, econn->nways, way + 1));
-		rearm(econn, now, now);
+		rearm(econn, w->ask_at, now);
 	}
 	spin_unlock_bh(&econn->lock);
 	mroce_econn_pump_release(econn);
+}
+
+/* Our plane is gone. */
+static void way_gone(struct mroce_econn *econn, u8 way, u64 now)
+{
+	struct mroce_eway *w = &econn->ways[way];
+
+	if (w->state == MROCE_EWAY_UP && !take_down(econn, way, now))
+		went_down(econn, w, now);
+	/* what the core keeps as its last one is not NONE: nothing is sent by it */
+	w->state = econn->conn.ways_up >> way & 1 ? MROCE_EWAY_ASKING : MROCE_EWAY_NONE;
+	w->ask_at = MROCE_NEVER;
 }
 
 static void settle_way(struct mroce_econn *econn, u8 way, const struct own_plane *own)
@@ -266,36 +314,56 @@ static void settle_way(struct mroce_econn *econn, u8 way, const struct own_plane
 	struct mroce_eway *w = &econn->ways[way];
 	struct mroce_peer_plane to;
 	u64 now = mroce_now();
-	bool stays;
+	bool same, strays;
 
 	spin_lock_bh(&econn->lock);
 	if (!own->there) {
-		take_down(econn, way, now);
-		/* the last one that is up stays, and finds no route */
-		if (w->state == MROCE_EWAY_ASKING) {
-			w->state = MROCE_EWAY_NONE;
+		way_gone(econn, way, now);
+		spin_unlock_bh(&econn->lock);
+		return;
+	}
+	if (w->state == MROCE_EWAY_UP && !own->info.up && !take_down(econn, way, now))
+		went_down(econn, w, now);
+	strays = choose(econn, way, &to);
+	same = w->txq && w->state != MROCE_EWAY_NONE && same_ip(&w->src, &own->info.addr) &&
+	       w->oif == way_oif(econn, way, own, &to) && same_ip(&w->dst, &to.addr);
+	/* one that works where it strayed to stays until the peer's planes change */
+	if (w->state == MROCE_EWAY_UP && w->strayed && same_ip(&w->src, &own->info.addr) &&
+	    w->oif == own->info.ifindex)
+		same = true;
+	if (same) {
+		if (w->state == MROCE_EWAY_ASKING && !own->info.up) {
 			w->ask_at = MROCE_NEVER;
+		} else if (w->state == MROCE_EWAY_ASKING && w->ask_at == MROCE_NEVER) {
+			w->ask_at = ask_soon(w, now);
+			rearm(econn, w->ask_at, now);
 		}
 		spin_unlock_bh(&econn->lock);
 		return;
 	}
-	choose(econn, way, &to);
-	/* back to the plane of its number, when that is there again */
-	if (w->state == MROCE_EWAY_UP &&
-	    (!own->info.up || !same_ip(&w->src, &own->info.addr) ||
-	     (to.index == way && w->peer_plane != way)))
-		take_down(econn, way, now);
-	stays = w->state == MROCE_EWAY_UP ||
-		(w->state == MROCE_EWAY_ASKING && same_ip(&w->dst, &to.addr) &&
-		 same_ip(&w->src, &own->info.addr));
-	if (stays && w->state == MROCE_EWAY_ASKING && own->info.up && !w->tries)
-		rearm(econn, w->ask_at, now);
+	if (w->state == MROCE_EWAY_UP && !take_down(econn, way, now))
+		went_down(econn, w, now);
+	if (w->state == MROCE_EWAY_NONE)
+		w->since = now;
+	w->strayed = strays;
+	w->state = MROCE_EWAY_AIMING;
+	w->ask_at = MROCE_NEVER;
 	spin_unlock_bh(&econn->lock);
-	if (!stays)
-		aim(econn, way, own, &to);
+	aim(econn, way, own, &to);
 }
 
 /* --------------------------------------------------------------------------- PLANES */
+
+static bool same_planes(const struct mroce_planes *a, const struct mroce_planes *b)
+{
+	u32 i;
+
+	for (i = 0; i < a->count && i < b->count; i++)
+		if (a->plane[i].index != b->plane[i].index || a->plane[i].up != b->plane[i].up ||
+		    memcmp(a->plane[i].gid, b->plane[i].gid, sizeof(a->plane[i].gid)) != 0)
+			return false;
+	return a->count == b->count;
+}
 
 /* Return: whether there is news for the peer. */
 static bool say(struct mroce_econn *econn, const struct own_plane *own, u64 now)
@@ -319,7 +387,7 @@ static bool say(struct mroce_econn *econn, const struct own_plane *own, u64 now)
 	m.dcid = econn->conn.peer_cid;
 	m.scid = econn->conn.cid;
 	/* one plane needs no words, unless there have been more */
-	news = (m.serial || m.count > 1) && memcmp(&m, &econn->said, sizeof(m));
+	news = (m.serial || m.count > 1) && !same_planes(&m, &econn->said);
 	if (news) {
 		m.serial++;
 		econn->said = m;
@@ -366,7 +434,7 @@ void mroce_ways_work(struct work_struct *work)
 static void send_probe(struct mroce_econn *econn, u8 way, u64 nonce)
 {
 	bool v6 = econn->dst.family == MROCE_AF_INET6;
-	unsigned int len = max_t(unsigned int, econn->hs_mtu, v6 ? 1280 : 576) - (v6 ? 48 : 28);
+	unsigned int len = READ_ONCE(econn->mtu) - (v6 ? 48 : 28);
 	struct mroce_probe m = {
 		.dcid = econn->conn.peer_cid,
 		.scid = econn->conn.cid,
@@ -383,27 +451,31 @@ static void send_probe(struct mroce_econn *econn, u8 way, u64 nonce)
 
 void mroce_ways_timeout(struct mroce_econn *econn, u64 now)
 {
-	bool idle, say_it = false, turn = false;
-	u64 nonce[MROCE_MAX_WAYS];
+	bool say_it = false, turn = false;
+	u64 nonce[MROCE_MAX_WAYS], pause;
 	struct mroce_planes m;
 	u8 i, due = 0;
 
 	spin_lock_bh(&econn->lock);
 	econn->ways_at = MROCE_NEVER;
-	idle = now - econn->conn.alive_at > NSEC_PER_SEC;
+	/* the next one is not sent before the answer to this one may have come */
+	pause = econn->conn.alive_at + NSEC_PER_SEC < now ? PROBE_IDLE : PROBE_PAUSE;
+	pause = max_t(u64, pause, 2 * econn->conn.base_us * (u64)NSEC_PER_USEC);
 	for (i = 0; i < MROCE_MAX_WAYS; i++) {
 		struct mroce_eway *w = &econn->ways[i];
 
 		if (w->state != MROCE_EWAY_ASKING)
 			continue;
-		if (w->ask_at <= now) {
+		if (w->ask_at <= now && ++w->tries % PROBE_TURN == 0) {
+			/* no answer to three: ways_work may take another plane */
+			turn = true;
+			w->ask_at = now + PROBE_FIRST;
+		} else if (w->ask_at <= now) {
 			due |= BIT(i);
 			w->nonce = get_random_u64();
 			nonce[i] = w->nonce;
 			w->asked_at = now;
-			w->ask_at = now + (idle ? PROBE_IDLE : PROBE_PAUSE);
-			if (++w->tries % PROBE_TURN == 0)
-				turn = true;
+			w->ask_at = now + pause;
 		}
 		econn->ways_at = min(econn->ways_at, w->ask_at);
 	}
@@ -460,19 +532,20 @@ bool mroce_ways_known(struct mroce_econn *econn, const struct mroce_addr *src,
 /* Return: false if nothing may be sent there. */
 static bool plane_addr(const struct mroce_addr *like, const u8 *gid, struct mroce_addr *addr)
 {
-	const struct in6_addr *in6 = (const struct in6_addr *)gid;
+	struct in6_addr in6;
 
+	memcpy(&in6, gid, sizeof(in6));		/* aligned */
 	memset(addr, 0, sizeof(*addr));
 	addr->family = like->family;
 	if (like->family == MROCE_AF_INET) {
-		addr->v4 = in6->s6_addr32[3];
-		return ipv6_addr_v4mapped(in6) && !ipv4_is_multicast(addr->v4) &&
+		addr->v4 = in6.s6_addr32[3];
+		return ipv6_addr_v4mapped(&in6) && !ipv4_is_multicast(addr->v4) &&
 		       !ipv4_is_lbcast(addr->v4) && !ipv4_is_zeronet(addr->v4) &&
 		       !ipv4_is_loopback(addr->v4);
 	}
 	memcpy(addr->v6, gid, sizeof(addr->v6));
-	return !ipv6_addr_v4mapped(in6) && !ipv6_addr_any(in6) && !ipv6_addr_loopback(in6) &&
-	       !ipv6_addr_is_multicast(in6);
+	return !ipv6_addr_v4mapped(&in6) && !ipv6_addr_any(&in6) && !ipv6_addr_loopback(&in6) &&
+	       !ipv6_addr_is_multicast(&in6);
 }
 
 static struct mroce_peer_planes *read_planes(struct mroce_econn *econn,
@@ -500,12 +573,13 @@ static struct mroce_peer_planes *read_planes(struct mroce_econn *econn,
 static void peer_planes_down(struct mroce_econn *econn, const struct mroce_peer_planes *peer,
 			     u64 now)
 {
-	u8 i, k;
+	u32 i, k;
 
 	for (i = 0; i < econn->nways; i++) {
 		struct mroce_eway *w = &econn->ways[i];
 		bool there = false;
 
+		w->strayed = false;
 		if (w->state == MROCE_EWAY_ASKING)
 			w->tries = 0;
 		if (w->state != MROCE_EWAY_UP)
@@ -590,7 +664,7 @@ static void rx_reply(struct mroce_net_port *np, const struct mroce_probe *m,
 	struct mroce_econn *econn = mroce_econn_find(m->dcid);
 	u64 now = mroce_now();
 	bool ours = false;
-	u8 i;
+	u32 i;
 
 	if (!econn)
 		return;
@@ -598,7 +672,7 @@ static void rx_reply(struct mroce_net_port *np, const struct mroce_probe *m,
 	for (i = 0; i < econn->nways && !ours && econn->conn.peer_cid == m->scid; i++) {
 		struct mroce_eway *w = &econn->ways[i];
 
-		ours = econn->dev->np == np && w->state == MROCE_EWAY_ASKING && w->tries &&
+		ours = econn->dev->np == np && w->state == MROCE_EWAY_ASKING && w->asked_at &&
 		       w->nonce == m->nonce && same_ip(&w->dst, src) && same_ip(&w->src, dst);
 		if (ours)
 			answered(econn, i, now);

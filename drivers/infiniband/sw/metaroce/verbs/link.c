@@ -8,8 +8,11 @@
  * the netdev (its notifier), the end of the namespace, and the end of the module.
  */
 #include <linux/if_arp.h>
+#include <linux/inetdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_netlink.h>
 
@@ -20,7 +23,7 @@
 /* Serialises newlink, so that a netdev gets one link only. Outermost. */
 static DEFINE_MUTEX(mroce_newlink_lock);
 
-/* Protects mroce_links. A leaf. */
+/* Protects mroce_links. A leaf, BH off. */
 static DEFINE_SPINLOCK(mroce_links_lock);
 static LIST_HEAD(mroce_links);
 static DECLARE_WAIT_QUEUE_HEAD(mroce_links_wait);
@@ -71,9 +74,9 @@ void mroce_dealloc_driver(struct ib_device *ibdev)
 	ida_free(&mroce_index_ida, dev->index);
 
 	/* no access to dev after this: who waits may end the namespace */
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_del(&dev->link);
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 	wake_up_all(&mroce_links_wait);
 }
 
@@ -118,9 +121,9 @@ static struct mroce_dev *mroce_dev_alloc(struct net_device *ndev)
 	rcu_assign_pointer(dev->netdev, ndev);
 	dev->port_active = mroce_port_is_up(ndev);
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_add_tail(&dev->link, &mroce_links);
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 
 	/* from here on ib_dealloc_device() calls mroce_dealloc_driver() */
 	ib_set_device_ops(&dev->ibdev, &mroce_dev_ops);
@@ -213,11 +216,11 @@ bool mroce_link_uses(const struct net_device *ndev)
 	struct mroce_dev *dev;
 	bool used = false;
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_for_each_entry(dev, &mroce_links, link)
 		used |= mroce_plane_index(dev, ndev->ifindex) >= 0 &&
 			net_eq(dev->net, dev_net(ndev));
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 	return used;
 }
 
@@ -243,7 +246,7 @@ static struct mroce_dev *mroce_plane_find(const struct net_device *ndev, int *in
 	struct mroce_dev *dev, *found = NULL;
 	int i;
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_for_each_entry(dev, &mroce_links, link) {
 		for (i = 1; i < MROCE_MAX_PLANES; i++)
 			if (rcu_access_pointer(dev->planes[i]) == ndev)
@@ -256,7 +259,7 @@ static struct mroce_dev *mroce_plane_find(const struct net_device *ndev, int *in
 		*index = i;
 		break;
 	}
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 	return found;
 }
 
@@ -285,7 +288,7 @@ static void mroce_forget_netdev(const struct net_device *ndev)
 
 	int i;
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_for_each_entry(dev, &mroce_links, link) {
 		if (rcu_access_pointer(dev->netdev) == ndev)
 			RCU_INIT_POINTER(dev->netdev, NULL);
@@ -293,7 +296,7 @@ static void mroce_forget_netdev(const struct net_device *ndev)
 			if (rcu_access_pointer(dev->planes[i]) == ndev)
 				RCU_INIT_POINTER(dev->planes[i], NULL);
 	}
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 }
 
 static int mroce_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
@@ -339,19 +342,102 @@ static struct notifier_block mroce_netdev_nb = {
 	.notifier_call = mroce_netdev_event,
 };
 
+/*
+ * An address of a plane came or went; ib_core looks at those of the first one itself. Any context.
+ */
+static void mroce_addr_changed(struct net_device *ndev)
+{
+	struct mroce_dev *dev, *found = NULL;
+
+	spin_lock_bh(&mroce_links_lock);
+	list_for_each_entry(dev, &mroce_links, link)
+		if (READ_ONCE(dev->has_planes) && net_eq(dev->net, dev_net(ndev)) &&
+		    mroce_plane_index(dev, ndev->ifindex) >= 0 &&
+		    ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	spin_unlock_bh(&mroce_links_lock);
+	if (!found)
+		return;
+	mroce_engine_netdev_changed(found);
+	ib_device_put(&found->ibdev);
+}
+
+static int mroce_inetaddr_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	const struct in_ifaddr *ifa = arg;
+
+	mroce_addr_changed(ifa->ifa_dev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mroce_inetaddr_nb = {
+	.notifier_call = mroce_inetaddr_event,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int mroce_inet6addr_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	const struct inet6_ifaddr *ifa = arg;
+
+	mroce_addr_changed(ifa->idev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mroce_inet6addr_nb = {
+	.notifier_call = mroce_inet6addr_event,
+};
+#endif
+
+static int mroce_notifiers_register(void)
+{
+	int err;
+
+	err = register_netdevice_notifier(&mroce_netdev_nb);
+	if (err)
+		return err;
+	err = register_inetaddr_notifier(&mroce_inetaddr_nb);
+	if (err)
+		goto err_netdev;
+#if IS_ENABLED(CONFIG_IPV6)
+	err = register_inet6addr_notifier(&mroce_inet6addr_nb);
+	if (err)
+		goto err_inetaddr;
+#endif
+	return 0;
+
+#if IS_ENABLED(CONFIG_IPV6)
+err_inetaddr:
+	unregister_inetaddr_notifier(&mroce_inetaddr_nb);
+#endif
+err_netdev:
+	unregister_netdevice_notifier(&mroce_netdev_nb);
+	return err;
+}
+
+static void mroce_notifiers_unregister(void)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	unregister_inet6addr_notifier(&mroce_inet6addr_nb);
+#endif
+	unregister_inetaddr_notifier(&mroce_inetaddr_nb);
+	unregister_netdevice_notifier(&mroce_netdev_nb);
+}
+
 /* Return: a device of @net, or any without @net; with a reference if @get and it isn't ending. */
 static struct mroce_dev *mroce_link_find(struct net *net, bool get)
 {
 	struct mroce_dev *dev, *found = NULL;
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_for_each_entry(dev, &mroce_links, link) {
 		if (!net_eq(dev->net, net) || (get && !ib_device_try_get(&dev->ibdev)))
 			continue;
 		found = dev;
 		break;
 	}
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 	return found;
 }
 
@@ -364,7 +450,7 @@ struct mroce_dev *mroce_dev_next(const struct net *net, u32 index)
 {
 	struct mroce_dev *dev, *found = NULL;
 
-	spin_lock(&mroce_links_lock);
+	spin_lock_bh(&mroce_links_lock);
 	list_for_each_entry(dev, &mroce_links, link) {
 		if (!mroce_dev_visible(dev, net) || dev->ibdev.index < index ||
 		    (found && dev->ibdev.index > found->ibdev.index) ||
@@ -374,7 +460,7 @@ struct mroce_dev *mroce_dev_next(const struct net *net, u32 index)
 			ib_device_put(&found->ibdev);
 		found = dev;
 	}
-	spin_unlock(&mroce_links_lock);
+	spin_unlock_bh(&mroce_links_lock);
 	return found;
 }
 
@@ -403,7 +489,7 @@ int mroce_link_init(void)
 	if (err)
 		return err;
 
-	err = register_netdevice_notifier(&mroce_netdev_nb);
+	err = mroce_notifiers_register();
 	if (err) {
 		unregister_pernet_subsys(&mroce_link_net_ops);
 		return err;
@@ -415,7 +501,7 @@ int mroce_link_init(void)
 void mroce_link_exit(void)
 {
 	rdma_link_unregister(&mroce_link_ops);
-	unregister_netdevice_notifier(&mroce_netdev_nb);
+	mroce_notifiers_unregister();
 	/* also waits for what the notifier queued */
 	ib_unregister_driver((enum rdma_driver_id)MROCE_DRIVER_ID);
 	unregister_pernet_subsys(&mroce_link_net_ops);
