@@ -78,7 +78,7 @@ class Mix {
 		for (const Side &side : w_.side) {
 			s += "counters";
 			for (u32 k = 0; k < MROCE_CNT_MAX; k++)
-				s += " " + std::to_string(side.c.counters[k]);
+				s.append(1, ' ').append(std::to_string(side.c.counters[k]));
 			s += "\n";
 		}
 		return s;

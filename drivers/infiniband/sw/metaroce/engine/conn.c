@@ -73,7 +73,7 @@ static bool has_pair(const struct mroce_econn *econn, const struct mroce_addr *s
 
 /* Return: false if it is not listed any more, or knows too many pairs. */
 bool mroce_econn_add_pair(struct mroce_econn *econn, const struct mroce_addr *src,
-			  const struct mroce_addr *dst)
+			  const struct mroce_addr *dst, u32 peer_cid)
 {
 	bool ok;
 
@@ -84,11 +84,26 @@ bool mroce_econn_add_pair(struct mroce_econn *econn, const struct mroce_addr *sr
 		if (ok) {
 			econn->also[econn->nalso].src = *src;
 			econn->also[econn->nalso].dst = *dst;
+			econn->also[econn->nalso].peer_cid = peer_cid;
 			econn->nalso++;
 		}
 	}
 	spin_unlock_bh(&econn->dev->conns_lock);
 	return ok;
+}
+
+/* Is it by this attempt of the peer that @econn is known by these addresses? */
+bool mroce_econn_joined_by(struct mroce_econn *econn, const struct mroce_addr *src,
+			   const struct mroce_addr *dst, u32 peer_cid)
+{
+	bool joined;
+	u32 i;
+
+	spin_lock_bh(&econn->dev->conns_lock);
+	i = find_pair(econn, src, dst);
+	joined = i < econn->nalso && econn->also[i].peer_cid == peer_cid;
+	spin_unlock_bh(&econn->dev->conns_lock);
+	return joined;
 }
 
 /* Return: false if it is not one that was added. */

@@ -93,6 +93,7 @@ void mroce_engine_conn_put(struct mroce_econn *econn);
 /* By which two devices meet. */
 struct mroce_addr_pair {
 	struct mroce_addr src, dst;
+	u32 peer_cid;			/* of the peer's attempt that joined by it; 0: ours */
 };
 
 /* Which connection it is, and how it is. */

@@ -272,6 +272,9 @@ static bool answer_with(struct mroce_econn *econn, const struct answer *a)
 	if (econn->conn.state != MROCE_CONN_UP || econn->conn.peer_cid != m->scid ||
 	    econn->peer_device_id != m->device_id || econn->peer_epoch != m->epoch) {
 		local_bh_enable();
+		/* a late one of an attempt that has joined since */
+		if (mroce_econn_joined_by(econn, &a->dst, &a->src, m->scid))
+			return true;
 		/* an attempt to join that the peer gave up is no reason to end the rest */
 		if (econn->peer_device_id != m->device_id || econn->peer_epoch != m->epoch ||
 		    !mroce_econn_drop_pair(econn, &a->dst, &a->src))

@@ -165,7 +165,9 @@ struct mroce_econn *mroce_econn_by_peer(struct mroce_dev *dev, const struct mroc
 					u32 peer_cid);
 void mroce_econn_reap_unused(struct mroce_econn *econn);
 bool mroce_econn_add_pair(struct mroce_econn *econn, const struct mroce_addr *src,
-			  const struct mroce_addr *dst);
+			  const struct mroce_addr *dst, u32 peer_cid);
+bool mroce_econn_joined_by(struct mroce_econn *econn, const struct mroce_addr *src,
+			   const struct mroce_addr *dst, u32 peer_cid);
 bool mroce_econn_drop_pair(struct mroce_econn *econn, const struct mroce_addr *src,
 			   const struct mroce_addr *dst);
 struct mroce_econn *mroce_econn_lookup(struct mroce_dev *dev, const struct mroce_addr *src,

@@ -188,7 +188,7 @@ bool mroce_join_take(struct mroce_econn *econn, const struct mroce_addr *src,
 		taken = own->conn.state != MROCE_CONN_UP || own->conn.peer_cid != peer_cid;
 		spin_unlock_bh(&own->lock);
 	}
-	taken = taken && mroce_econn_add_pair(econn, src, dst);
+	taken = taken && mroce_econn_add_pair(econn, src, dst, peer_cid);
 	if (own && own != econn && taken)
 		mroce_econn_lost(own);	/* its streams move */
 	if (own)
@@ -209,7 +209,7 @@ void mroce_join_welcomed(struct mroce_econn *econn, const struct mroce_hello *m)
 	if (!up)
 		return;
 	if (up != econn && READ_ONCE(up->conn.peer_cid) == m->scid &&
-	    mroce_econn_add_pair(up, &econn->src, &econn->dst))
+	    mroce_econn_add_pair(up, &econn->src, &econn->dst, 0))
 		mroce_econn_lost(econn);
 	mroce_econn_put(up);
 }

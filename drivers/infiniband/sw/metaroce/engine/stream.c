@@ -300,7 +300,8 @@ void mroce_engine_qp_kick(struct mroce_qp *qp)
 		/* the requests after the index: pairs with the release of who copied them */
 		head = smp_load_acquire(&qp->sq.head);
 		bytes = mroce_stream_post(&qp->stream, head, now);
-		if (econn->conn.state == MROCE_CONN_DEAD)
+		/* one that was not opened yet moves to another connection: lost.c */
+		if (econn->conn.state == MROCE_CONN_DEAD && qp->stream.announced)
 			mroce_stream_fail(&qp->stream, MROCE_FAIL_LOST, 0, now);
 		else if (econn->conn.state == MROCE_CONN_CONNECTING && !econn->hs_tries)
 			mroce_hs_start(econn, now);
