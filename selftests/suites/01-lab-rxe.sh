@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=180
+# LAB: timeout=180 check=6.1
 #
 # The guest's verbs stack and its clients work, seen with the kernel's own
 # rdma_rxe: a failure of our driver in later suites is our driver's.

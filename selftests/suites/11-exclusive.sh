@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: own-boot=yes timeout=240
+# LAB: own-boot=yes timeout=240 check=6.12
 #
 # RDMA namespaces in exclusive mode, which must be chosen before there is any
 # namespace: a device belongs to one namespace and others do not see it.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# LAB: timeout=600 check=6.12
+# LAB: timeout=600 long=yes
 #
 # What an operator sees and sets: the netlink family and the program `metaroce`.
 #
