@@ -83,6 +83,18 @@ void mroce_dev_put(struct mroce_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
+/* Counts at the device of @addr; packets for nobody's address are nobody's business. Softirq. */
+void mroce_count_at(struct mroce_net_port *np, const struct mroce_addr *addr,
+		    enum mroce_counter id)
+{
+	struct mroce_dev *dev = mroce_dev_find(np, addr);
+
+	if (!dev)
+		return;
+	mroce_count(dev, id);
+	mroce_dev_put(dev);
+}
+
 int mroce_engine_dev_init(struct mroce_dev *dev)
 {
 	struct mroce_dev_entry *e = kzalloc(sizeof(*e), GFP_KERNEL);

@@ -537,16 +537,6 @@ static void rx_unknown(struct mroce_net_port *np, const u8 *data, const struct m
 	mroce_econn_put(econn);
 }
 
-static void count_malformed(struct mroce_net_port *np, const struct mroce_addr *dst)
-{
-	struct mroce_dev *dev = mroce_dev_find(np, dst);
-
-	if (!dev)
-		return;
-	mroce_count(dev, MROCE_CNT_RX_MALFORMED);
-	mroce_dev_put(dev);
-}
-
 void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
 		 unsigned int wire_len, const struct mroce_addr *src,
 		 const struct mroce_addr *dst, u8 tclass)
@@ -563,7 +553,7 @@ void mroce_hs_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned i
 		return;
 	}
 	if (mroce_wire_get_hello(&m, data, len)) {
-		count_malformed(np, dst);
+		mroce_count_at(np, dst, MROCE_CNT_RX_MALFORMED);
 		return;
 	}
 	if (type == MROCE_T_HELLO) {

@@ -151,6 +151,8 @@ static inline bool mroce_addr_equal(const struct mroce_addr *a, const struct mro
 /* device.c */
 struct mroce_dev *mroce_dev_find(struct mroce_net_port *np, const struct mroce_addr *addr);
 void mroce_dev_put(struct mroce_dev *dev);
+void mroce_count_at(struct mroce_net_port *np, const struct mroce_addr *addr,
+		    enum mroce_counter id);
 void mroce_addr_to_gid(const struct mroce_addr *addr, union ib_gid *gid);
 /*
  * A message that no way of a connection is meant for. @rt: on the stack, not refreshed; dropped

@@ -34,13 +34,7 @@ struct rx {
 
 static void count_global(struct rx *rx, enum mroce_counter id)
 {
-	struct mroce_dev *dev = mroce_dev_find(rx->np, rx->dst);
-
-	/* packets for nobody's address are nobody's business */
-	if (!dev)
-		return;
-	mroce_count(dev, id);
-	mroce_dev_put(dev);
+	mroce_count_at(rx->np, rx->dst, id);
 }
 
 bool mroce_econn_next_ack(struct mroce_econn *econn, u64 now)

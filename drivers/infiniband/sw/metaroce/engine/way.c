@@ -683,16 +683,6 @@ static void rx_reply(struct mroce_net_port *np, const struct mroce_probe *m,
 	mroce_econn_put(econn);
 }
 
-static void count_malformed(struct mroce_net_port *np, const struct mroce_addr *dst)
-{
-	struct mroce_dev *dev = mroce_dev_find(np, dst);
-
-	if (!dev)
-		return;
-	mroce_count(dev, MROCE_CNT_RX_MALFORMED);
-	mroce_dev_put(dev);
-}
-
 void mroce_ways_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned int len,
 		   const struct mroce_addr *src, const struct mroce_addr *dst, int ifindex)
 {
@@ -727,5 +717,5 @@ void mroce_ways_rx(struct mroce_net_port *np, int type, const u8 *data, unsigned
 			rx_reply(np, &probe, src, dst);
 		return;
 	}
-	count_malformed(np, dst);
+	mroce_count_at(np, dst, MROCE_CNT_RX_MALFORMED);
 }
